@@ -27,12 +27,15 @@ vm_set='qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd binutils
 say() { echo "setup: $*" >&2; }
 
 missing() { # those of the arguments that are not installed
-	for pkg; do
-		# shellcheck disable=SC2016 # dpkg-query's own variable
-		status=$(dpkg-query -W -f '${db:Status-Status}\n' "$pkg" 2>/dev/null) || status=
-		case $status in
-		*installed*)
-			case $status in *not-installed* | *half-installed*) printf '%s ' "$pkg" ;; esac ;;
+	# shellcheck disable=SC2016 # dpkg-query's own variables
+	have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null) || :
+	printf '%s\n' "$@" | sort -u | while read -r pkg; do
+		case "
+$have
+" in
+		*"
+$pkg installed
+"*) ;;
 		*) printf '%s ' "$pkg" ;;
 		esac
 	done
@@ -57,8 +60,7 @@ for purpose in "${@:-build}"; do
 done
 
 # shellcheck disable=SC2086 # lists of words
-need=$(missing $want | tr ' ' '\n' | sort -u | tr '\n' ' ')
-need=${need# } need=${need% }
+need=$(missing $want)
 [ -n "$need" ] || exit 0
 
 if [ "$(id -u)" != 0 ]; then

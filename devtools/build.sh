@@ -1,0 +1,29 @@
+#!/bin/sh
+# Configure a build folder, if it is new, and build it. Quiet unless it fails.
+#
+#   devtools/build.sh FOLDER [MESON-OPTION...]      FOLDER below the project root
+#
+# The options count only when the folder is new. One at a time per folder: a
+# second caller waits for the first.
+set -eu
+
+cd "$(dirname "$0")/.."
+folder=$1
+shift
+mkdir -p "$folder"
+exec 9>"$folder/.lock"
+flock 9
+
+log=$folder/build.log
+{
+	# The last file that a set-up writes; what one broken off left must go.
+	[ -e "$folder/build.ninja" ] || {
+		rm -rf "$folder/meson-private"
+		meson setup "$folder" "$@"
+	} &&
+		ninja -C "$folder"
+} 9>&- >"$log" 2>&1 || {
+	cat "$log" >&2
+	echo "build of $folder failed" >&2
+	exit 1
+}

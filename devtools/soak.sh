@@ -1,0 +1,4 @@
+#!/bin/sh
+# devtools/test.sh with ten times the rounds: devtools/soak.sh [SUITE...]
+# meson's time limits grow with them: see meson-suite.sh.
+PLX_TEST_SCALE=soak exec "$(dirname "$0")/test.sh" "$@"

@@ -1,0 +1,84 @@
+#!/bin/bash
+# Build everything and test it.
+#
+#   devtools/test.sh [SUITE...]      default: all of them, in this order
+#
+#   unit         one room at a time, and the counting of this very script
+#   contract     what every device must do, on the software devices
+#   integration  lcores and processes together
+#   vm           the contract and more on real kernel devices, in a guest
+#   sanitize     unit and contract again: ASan, TSan, clang, valgrind
+#
+# PLX_TEST_SCALE sets the rounds of stress tests: small (about 10^5), unset
+# (10^6), soak (10^7). vm and sanitize use small by themselves.
+#
+# Ends with "N passed, N failed, N skipped" alone on the last line. Exit status
+# 1 when a case failed or a suite ran none. A program that crashes, hangs or
+# exits badly is a failed case; so are a missing device and a missing build.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+export LC_ALL=C.UTF-8
+known='unit contract integration vm sanitize'
+suites=${*:-$known}
+for suite in $suites; do
+	[[ " $known " = *" $suite "* ]] || { echo "no suite '$suite'; there are: $known" >&2; exit 1; }
+done
+wants() { [[ " $suites " = *" $1 "* ]]; }
+
+rows=build/test-rows
+vm_pid=
+
+suite_unit() {
+	printf 'PASS\tdevtools\tselftest\t\n'
+	devtools/test/meson-suite.sh build unit ''
+}
+suite_contract() { devtools/test/meson-suite.sh build contract '' | check_counts; }
+suite_integration() { devtools/test/meson-suite.sh build integration ''; }
+suite_vm() { devtools/test/vm-suite.sh | check_counts; }
+suite_sanitize() {
+	nice devtools/test/sanitize.sh build >&2
+	[[ ! $vm_pid ]] || wait "$vm_pid" # its time limits want the machine
+	devtools/test/sanitize.sh run
+}
+check_counts() { # passes the rows on
+	tee "$rows/counted.$BASHPID" | cat
+	devtools/test/expected.sh tests/contract/expected.tsv <"$rows/counted.$BASHPID"
+}
+
+run() { # run SUITE: rows to a file; a suite that breaks off is a failure
+	local start=$SECONDS
+	"suite_$1" >"$rows/$1.tsv" || printf 'FAIL\t%s\t(suite)\tbroke off\n' "$1" >>"$rows/$1.tsv"
+	[[ -s $rows/$1.tsv ]] || printf 'FAIL\t%s\t(suite)\tran no case\n' "$1" >"$rows/$1.tsv"
+	report "$1" $((SECONDS - start))
+}
+count() { cat "${@:2}" | grep -c "^$1" || true; }
+totals() { echo "$(count PASS "$@") passed, $(count FAIL "$@") failed, $(count SKIP "$@") skipped"; }
+report() { printf '%-12s %4d s   %s\n' "$1" "$2" "$(totals "$rows/$1.tsv")"; }
+
+devtools/setup.sh test
+if wants vm; then devtools/setup.sh vm; fi
+devtools/test/selftest.sh >&2 # a script that miscounts has no say
+devtools/build.sh build --buildtype=release
+rm -rf "$rows"
+mkdir -p "$rows"
+
+for suite in unit contract integration; do
+	if wants $suite; then run $suite; fi
+done
+if wants vm; then
+	# The guest runs while the sanitizer folders are built, in a process group
+	# of its own, so that all of it goes when we are interrupted.
+	set -m
+	run vm &
+	vm_pid=$!
+	set +m
+	trap 'kill -- -$vm_pid 2>/dev/null || true' EXIT
+fi
+if wants sanitize; then run sanitize; fi
+if [[ $vm_pid ]]; then wait "$vm_pid"; fi
+
+echo
+awk -F '\t' '$1 != "PASS" { print $1 "  " $2 ": " $3 ($4 == "" ? "" : ": " $4) }' "$rows"/*.tsv | sort -r
+totals "$rows"/*.tsv
+[[ $(count FAIL "$rows"/*.tsv) = 0 ]]

@@ -1,0 +1,62 @@
+#!/bin/bash
+# Unit and contract tests under sanitizers, another compiler and valgrind.
+#
+#   sanitize.sh build      the three build folders; prints nothing
+#   sanitize.sh run        the tests; prints the rows
+#
+#   build-asan    gcc, address and undefined behaviour; leaks too
+#   build-tsan    gcc, threads. DPDK's rings are built in their C11 form there:
+#                 the default one orders with fences, which TSan cannot see
+#   build-clang   the other compiler, no sanitizer
+#   build         valgrind (definite leaks, memory errors) over the unit tests
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/../.."
+tests=$PWD/tests
+
+build() { # build FOLDER [MESON-OPTION...]; a failure is found again by run
+	rm -f "$1/.failed"
+	devtools/build.sh "$@" || : >"$1/.failed"
+}
+build_all() {
+	build build-asan --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+	build build-tsan --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false \
+		-Dc_args=-DRTE_USE_C11_MEM_MODEL
+	CC=clang CXX=clang++ build build-clang --buildtype=debugoptimized
+}
+
+suppressions() { [[ ! -e $tests/$1.supp ]] || echo "suppressions=$tests/$1.supp:"; }
+
+run() { # run FOLDER LABEL TIME-FACTOR SUITE...
+	local folder=$1 label=$2 factor=$3 suite rows
+	shift 3
+	if [[ -e $folder/.failed ]]; then
+		printf 'FAIL\t%s\t(build)\tsee %s/build.log\n' "$label" "$folder"
+		return
+	fi
+	for suite; do
+		rows=$("$here/meson-suite.sh" "$folder" "$suite" "$label: " -t "$factor" --wrap "$wrap")
+		echo "${rows:-FAIL	$label	(suite $suite)	ran no case}"
+	done
+}
+
+case ${1:-} in
+build) build_all ;;
+run)
+	# Everything is 5 to 30 times slower here: small rounds, unless soaking.
+	if [[ ${PLX_TEST_SCALE-} = soak ]]; then unset PLX_TEST_SCALE; else export PLX_TEST_SCALE=small; fi
+	export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+	ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=$(suppressions lsan)
+	TSAN_OPTIONS=$(suppressions tsan)second_deadlock_stack=1
+	export ASAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS
+	# The shadow memory of gcc 12 needs an address space that is not shuffled.
+	wrap='setarch -R'
+	run build-asan asan 4 unit contract
+	run build-tsan tsan 8 unit contract
+	run build-clang clang 2 unit contract
+	wrap=$here/valgrind.sh
+	run build valgrind 10 unit
+	;;
+*) echo "usage: $0 build|run" >&2; exit 1 ;;
+esac
