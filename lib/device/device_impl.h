@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef DEVICE_IMPL_H
+#define DEVICE_IMPL_H
+
+/**
+ * @file
+ * What the files of this room share: how a constructor fails, and how dependants are counted.
+ */
+
+#include <rte_errno.h>
+
+#include "plx_driver.h"
+#include "plx_log.h"
+
+/** The end of a constructor that failed with errno @p err. */
+static inline void *
+device_fail(int err)
+{
+	rte_errno = err;
+	return NULL;
+}
+
+/* Two threads may make objects of one PD or device at a time, so the counts are atomic. Relaxed:
+ * a count guards nothing but itself, and whoever destroys has ended all use of the object anyway. */
+
+static inline void
+device_count_add(uint32_t *count)
+{
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+}
+
+static inline void
+device_count_sub(uint32_t *count)
+{
+	__atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t
+device_count(const uint32_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+/** Whether @p dev can post @p cap; logs the first size that is above its limit. 0 or -EINVAL. */
+int device_cap_check(const struct plx_device *dev, const struct plx_qp_cap *cap);
+
+#endif
