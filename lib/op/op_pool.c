@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "plx_op_pool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "plx_log.h"
+
+#ifdef PLX_OP_POOL_CHECKED
+#include "op_pool_sanitize.h"
+#else
+static void
+poison(struct plx_op_pool *pool)
+{
+	(void)pool;
+}
+static void
+unpoison(struct plx_op_pool *pool)
+{
+	(void)pool;
+}
+#endif
+
+#define MAX_SLOTS (1u << 24)
+
+static uint64_t tags[(PLX_OP_POOLS_MAX + 1) / 64] = {1}; /* tag 0 is nobody's */
+
+/** The lowest free tag, from now on taken; 0 if there is none. */
+static uint32_t
+tag_take(void)
+{
+	for (uint32_t tag = 1; tag <= PLX_OP_POOLS_MAX; tag++) {
+		uint64_t bit = UINT64_C(1) << (tag % 64);
+
+		if (!(__atomic_fetch_or(&tags[tag / 64], bit, __ATOMIC_RELAXED) & bit))
+			return tag;
+	}
+	return 0;
+}
+
+static void
+tag_give(uint32_t tag)
+{
+	__atomic_fetch_and(&tags[tag / 64], ~(UINT64_C(1) << (tag % 64)), __ATOMIC_RELAXED);
+}
+
+/** The slots that make nb_ops available to one lcore: the caches of all may hold 1.5 x their size. */
+static uint64_t
+slots_needed(const struct plx_op_pool_conf *conf)
+{
+	return conf->nb_ops + (uint64_t)rte_lcore_count() * (conf->cache_size + conf->cache_size / 2);
+}
+
+static int
+conf_check(const struct plx_op_pool_conf *conf)
+{
+	if (conf->nb_ops == 0 || slots_needed(conf) > MAX_SLOTS) {
+		PLX_LOG(ERR, "op pool %s: %u ops and %u lcores' caches of %u need %" PRIu64
+			" slots; 1 to %u can be had", conf->name, conf->nb_ops, rte_lcore_count(),
+			conf->cache_size, slots_needed(conf), MAX_SLOTS);
+		return -EINVAL;
+	}
+	if (conf->cache_size > RTE_MEMPOOL_CACHE_MAX_SIZE) {
+		PLX_LOG(ERR, "op pool %s: cache of %u objects, the maximum is %u", conf->name,
+			conf->cache_size, RTE_MEMPOOL_CACHE_MAX_SIZE);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void
+slot_init(struct rte_mempool *mp, void *arg, void *obj, unsigned int index)
+{
+	struct plx_op_pool *pool = arg;
+	struct plx_op *op = obj;
+
+	memset(op, 0, mp->elt_size);
+	op->wr.wr_id = ((uint64_t)pool->tag << 24) | index;
+	op->home = PLX_HOME_ANY;
+	op->pool = pool;
+	if (index == 0)
+		pool->base = (uintptr_t)op;
+	if ((uintptr_t)op != pool->base + (uintptr_t)index * pool->stride)
+		pool->stride = 0; /* objects are not evenly spaced: pool_populate() refuses */
+}
+
+/** One piece of memory for all slots, so that index and address are a multiplication apart. */
+static int
+pool_populate(struct plx_op_pool *pool)
+{
+	struct rte_mempool *mp = pool->mp;
+	size_t stride = (size_t)mp->header_size + mp->elt_size + mp->trailer_size;
+	size_t len = stride * pool->nb_slots + RTE_CACHE_LINE_SIZE;
+
+	pool->memory = rte_zmalloc_socket("plx_op_pool", len, RTE_CACHE_LINE_SIZE, mp->socket_id);
+	if (pool->memory == NULL) {
+		PLX_LOG(ERR, "op pool %s: no %zu bytes for %u slots of %zu (EAL has what -m or hugepages give)",
+			mp->name, len, pool->nb_slots, stride);
+		return -ENOMEM;
+	}
+	if (rte_mempool_populate_iova(mp, pool->memory, RTE_BAD_IOVA, len, NULL, NULL) != (int)pool->nb_slots)
+		return -ENOMEM;
+	pool->stride = (uint32_t)stride;
+	rte_mempool_obj_iter(mp, slot_init, pool);
+	return pool->stride != 0 ? 0 : -EFAULT;
+}
+
+struct plx_op_pool *
+plx_op_pool_create(const struct plx_op_pool_conf *conf)
+{
+	size_t size = RTE_ALIGN_CEIL(sizeof(struct plx_op) + conf->priv_size, RTE_CACHE_LINE_SIZE);
+	char name[RTE_MEMPOOL_NAMESIZE];
+	struct plx_op_pool *pool;
+	int err = conf_check(conf);
+
+	if (err != 0) {
+		rte_errno = -err;
+		return NULL;
+	}
+	pool = rte_zmalloc_socket("plx_op_pool", sizeof(*pool), RTE_CACHE_LINE_SIZE, conf->socket_id);
+	if (pool == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	pool->nb_ops = conf->nb_ops;
+	pool->nb_slots = (uint32_t)slots_needed(conf);
+	err = -ENOSPC;
+	pool->tag = tag_take();
+	if (pool->tag == 0) {
+		PLX_LOG(ERR, "op pool %s: all %u pool tags are taken", conf->name, PLX_OP_POOLS_MAX);
+		goto free_pool;
+	}
+	snprintf(name, sizeof(name), "plx%u_%.14s", pool->tag, conf->name);
+	err = -ENOMEM;
+	pool->mp = rte_mempool_create_empty(name, pool->nb_slots, size, conf->cache_size, 0, conf->socket_id, 0);
+	if (pool->mp == NULL) {
+		err = -rte_errno;
+		PLX_LOG(ERR, "op pool %s: no mempool of %u slots: %s", name, pool->nb_slots, rte_strerror(-err));
+		goto free_tag;
+	}
+	err = rte_mempool_set_ops_byname(pool->mp, "ring_mt_rts", NULL);
+	if (err != 0) {
+		PLX_LOG(ERR, "op pool %s: no mempool driver ring_mt_rts: %s", name, rte_strerror(-err));
+		goto free_mempool;
+	}
+	err = pool_populate(pool);
+	if (err != 0)
+		goto free_mempool;
+	poison(pool);
+	return pool;
+
+free_mempool:
+	rte_mempool_free(pool->mp);
+	rte_free(pool->memory);
+free_tag:
+	tag_give(pool->tag);
+free_pool:
+	rte_free(pool);
+	rte_errno = -err;
+	return NULL;
+}
+
+unsigned int
+plx_op_pool_in_use(const struct plx_op_pool *pool)
+{
+	return rte_mempool_in_use_count(pool->mp);
+}
+
+int
+plx_op_pool_destroy(struct plx_op_pool *pool)
+{
+	unsigned int out = plx_op_pool_in_use(pool);
+
+	if (out != 0) {
+		PLX_LOG(ERR, "op pool %s: %u ops are still out", pool->mp->name, out);
+		return -EBUSY;
+	}
+	unpoison(pool);
+	rte_mempool_free(pool->mp);
+	rte_free(pool->memory);
+	tag_give(pool->tag);
+	rte_free(pool);
+	return 0;
+}
+
+int
+plx_op_pool_refuse(struct plx_op_pool *pool)
+{
+	__atomic_fetch_add(&pool->nb_refused, 1, __ATOMIC_RELAXED);
+	return -EAGAIN;
+}

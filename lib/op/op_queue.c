@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "plx_op_queue.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+int
+plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id)
+{
+	uint32_t size;
+
+	if (depth == 0 || depth > (1u << 24))
+		return -EINVAL;
+	size = rte_align32pow2(depth);
+	memset(q, 0, sizeof(*q));
+	q->slots = rte_zmalloc_socket("plx_op_queue", size * sizeof(*q->slots), 0, socket_id);
+	if (q->slots == NULL)
+		return -ENOMEM;
+	q->mask = size - 1;
+	q->depth = depth;
+	q->limit = depth;
+	return 0;
+}
+
+void
+plx_op_queue_fini(struct plx_op_queue *q)
+{
+	rte_free(q->slots);
+	q->slots = NULL;
+}
+
+static void
+lost_append(struct plx_op_queue *q, struct plx_op *op)
+{
+	op->next = NULL;
+	op->prev = q->lost_tail;
+	if (q->lost_tail != NULL)
+		q->lost_tail->next = op;
+	else
+		q->lost = op;
+	q->lost_tail = op;
+	q->nb_lost++;
+}
+
+static void
+lost_remove(struct plx_op_queue *q, struct plx_op *op)
+{
+	if (op->prev != NULL)
+		op->prev->next = op->next;
+	else
+		q->lost = op->next;
+	if (op->next != NULL)
+		op->next->prev = op->prev;
+	else
+		q->lost_tail = op->prev;
+}
+
+void
+plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op)
+{
+	if ((int32_t)(op->seq - q->tail) < 0) {
+		lost_remove(q, op);
+		q->nb_late++;
+		return;
+	}
+	while (q->tail != op->seq)
+		lost_append(q, q->slots[q->tail++ & q->mask]);
+	q->tail++;
+}
+
+struct plx_op *
+plx_op_queue_take_unsettled(struct plx_op_queue *q)
+{
+	struct plx_op *op = q->lost;
+
+	if (op != NULL) {
+		lost_remove(q, op);
+		return op;
+	}
+	return q->tail != q->head ? q->slots[q->tail++ & q->mask] : NULL;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_OP_H
+#define PLX_OP_H
+
+/**
+ * @file
+ * The op: one piece of posted work, from the pool and back.
+ *
+ *      get          prep            submit           CQE, at home         put
+ *      pool -> FREE ----> PREPARED -------> POSTED --------------> COMPLETED ---> pool
+ *                            ^                 |                       |
+ *                            |    abandon, at home                     | again, prep
+ *                            |                 v        CQE            |
+ *                            |             ORPHANED ---------> pool    |
+ *                            +-----------------------------------------+
+ *
+ * A device knows an op by its 64-bit wr_id alone:
+ *
+ *      63                 32 31       24 23              0
+ *     +---------------------+-----------+-----------------+
+ *     |     generation      | pool tag  |   slot index    |
+ *     +---------------------+-----------+-----------------+
+ *
+ * The generation grows at each reuse (put, again, prep of a completed op). Tags count from 1, so that 0 and small
+ * numbers are nobody's.
+ *
+ * Each word has one writer at a time, so the warm path has no locked instruction:
+ *
+ *      device_word   wr_id while the device has the op, else 0. Written by the connection's owner
+ *                    lcore, at post and at deliver. A completion counts only if it equals this word.
+ *      state         Written by whoever prepares and submits the op, then by the home lcore alone.
+ *      wr.wr_id      Written by whoever holds the op when it is reused.
+ *
+ * An op in POSTED or ORPHANED is in the library's custody: its fields are not the caller's.
+ *
+ * Memory: two hot cache lines (what is posted; what comes back), one cold one, then room for an
+ * SGE list and the application's private bytes. The mempool's own header is one line more.
+ *
+ * Threads: an op is used by one thread at a time, the one that took it, then its home lcore.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plx_wr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct plx_op;
+struct plx_op_pool;
+struct plx_op_queue;
+
+/** Runs on the op's home lcore, once. The op is COMPLETED: put it, or use it again. */
+typedef void (*plx_op_cb_t)(struct plx_op *op, void *arg);
+
+/** Bit 4: in custody. A plain uint8_t in the op, since C++ and other threads look at it. */
+enum plx_op_state {
+	PLX_OP_FREE,
+	PLX_OP_PREPARED,
+	PLX_OP_COMPLETED,
+	PLX_OP_POSTED = 0x10,
+	PLX_OP_ORPHANED = 0x11,
+};
+
+#define PLX_OP_IN_CUSTODY 0x10
+
+/** Why submit has to look twice at a prepared op; noted at prep, told at submit (contract 4.5). */
+#define PLX_OP_BAD_LENGTH   0x01 /**< one length does not fit 32 bits: EOVERFLOW */
+#define PLX_OP_BAD_RANGE    0x02 /**< outside the remote range: ERANGE */
+#define PLX_OP_BAD_ATOMIC   0x04 /**< atomic whose local length is not 8: EINVAL */
+#define PLX_OP_BAD_ALIGN    0x08 /**< atomic whose remote address is not 8-byte aligned: EFAULT */
+#define PLX_OP_BAD_RIGHTS   0x10 /**< remote right known to be missing: EACCES */
+#define PLX_OP_OWN_HOME	    0x20 /**< not bad: the op has a home of its own */
+
+/** No particular home: the callback runs on the lcore that delivers. */
+#define PLX_HOME_ANY 0xffff
+
+struct plx_op {
+	/* Line 0: written by prep, read by post. */
+	struct plx_wr wr;     /**< wr.wr_id is the op's present id */
+	uint64_t device_word; /**< atomic: also read by whoever delivers a stale wr_id */
+
+	/* Line 1: what comes back, and to whom. */
+	struct plx_sge sge; /**< the SGE of a one-buffer op */
+	plx_op_cb_t cb;	    /**< NULL: nobody is called, plx_op_is_done() tells */
+	void *arg;
+	struct plx_op_queue *queue; /**< that it is posted on */
+	uint32_t seq;		    /**< its place in that queue */
+	uint32_t byte_len;
+	uint32_t imm;
+	uint32_t qp_num;
+	uint16_t home; /**< lcore id or PLX_HOME_ANY */
+	uint8_t state; /**< enum plx_op_state */
+	uint8_t attention; /**< PLX_OP_BAD_*, PLX_OP_OWN_HOME */
+	uint8_t status;	   /**< enum plx_status */
+	uint8_t kind;	   /**< enum plx_opcode */
+	uint8_t wc_flags;
+	uint8_t reserved;
+
+	/* Line 2: cold. */
+	struct plx_op_pool *pool;
+	struct plx_op *next; /**< in whichever list has it in custody */
+	struct plx_op *prev;
+	uint32_t vendor_err; /**< these three: only if status is not PLX_ST_SUCCESS */
+	uint32_t raw_status;
+	int32_t post_errno;
+	uint32_t inv_rkey; /**< only with PLX_WC_WITH_INV */
+	uint32_t halves;   /**< atomic, shared dispatchers: {post returned, CQE came} still to come */
+	uint32_t reserved2[3];
+
+	/* Line 3: the op's own SGE list, then the application's private bytes. */
+	struct plx_sge sges[PLX_OP_SGES];
+};
+
+/** How an op ended, whole. Fields that the completion does not define are 0. */
+struct plx_result {
+	enum plx_status status;
+	enum plx_opcode kind;
+	uint32_t byte_len;
+	uint32_t imm;
+	uint32_t inv_rkey;
+	uint32_t wc_flags;
+	uint32_t qp_num;
+	uint32_t vendor_err;
+	uint32_t raw_status;
+	int post_errno; /**< -errno with PLX_ST_POST_FAILED, else 0 */
+	void *conn;	/**< struct plx_conn of the op, NULL without one; valid until that is closed */
+};
+
+/** The result of a COMPLETED op. */
+void plx_op_result(const struct plx_op *op, struct plx_result *res);
+
+/** Whether the op is COMPLETED. From its home lcore, or any other thread that then only reads its result. */
+static inline bool
+plx_op_is_done(const struct plx_op *op)
+{
+	/* Pairs with the release in plx_op_complete(): the result is whole. */
+	return __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) == PLX_OP_COMPLETED;
+}
+
+/** The present wr_id. It names this use of the op and no other. */
+static inline uint64_t
+plx_op_id(const struct plx_op *op)
+{
+	return __atomic_load_n(&op->wr.wr_id, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t
+plx_op_generation(const struct plx_op *op)
+{
+	return (uint32_t)(plx_op_id(op) >> 32);
+}
+
+/** Application bytes behind the op: priv_size of its pool. */
+static inline void *
+plx_op_priv(struct plx_op *op)
+{
+	return op + 1;
+}
+
+/* ---- prepare ------------------------------------------------------------------------------- */
+
+/** End this use of the op: older wr_ids are stale from here on. */
+static inline void
+plx_op_renew(struct plx_op *op)
+{
+	__atomic_store_n(&op->wr.wr_id, op->wr.wr_id + (UINT64_C(1) << 32), __ATOMIC_RELAXED);
+}
+
+/** Cold half of plx_op_begin(): false if the op is in custody, which leaves it untouched. */
+bool plx_op_begin_again(struct plx_op *op);
+
+/** Make @p op PREPARED; false, and nothing changed, if it is posted (a submit will say -EBUSY). */
+static inline bool
+plx_op_begin(struct plx_op *op)
+{
+	if (__builtin_expect(op->state != PLX_OP_FREE, 0) && !plx_op_begin_again(op))
+		return false;
+	op->state = PLX_OP_PREPARED;
+	return true;
+}
+
+/**
+ * Prepare an op by hand: opcode and one local buffer of @p len bytes (0: none, whatever @p addr and @p lkey).
+ * @p cb with @p arg is called at home; NULL for an op that is polled.
+ * The op must be FREE, PREPARED or COMPLETED; on a posted op nothing happens and submit refuses it.
+ */
+static inline void
+plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t len, uint32_t lkey,
+	plx_op_cb_t cb, void *arg)
+{
+	if (!plx_op_begin(op))
+		return;
+	op->sge.addr = (uint64_t)(uintptr_t)addr;
+	op->sge.length = (uint32_t)len;
+	op->sge.lkey = lkey;
+	op->wr.sg_list = &op->sge;
+	op->wr.num_sge = len != 0;
+	op->wr.opcode = (uint8_t)opcode;
+	op->wr.flags = PLX_WR_SIGNALED;
+	op->attention = len > UINT32_MAX ? PLX_OP_BAD_LENGTH : 0;
+	op->cb = cb;
+	op->arg = arg;
+}
+
+static inline void
+plx_op_prep_send(struct plx_op *op, const void *addr, size_t len, uint32_t lkey, plx_op_cb_t cb, void *arg)
+{
+	plx_op_prep(op, PLX_OPCODE_SEND, addr, len, lkey, cb, arg);
+}
+
+static inline void
+plx_op_prep_recv(struct plx_op *op, void *addr, size_t len, uint32_t lkey, plx_op_cb_t cb, void *arg)
+{
+	plx_op_prep(op, PLX_OPCODE_RECV, addr, len, lkey, cb, arg);
+}
+
+/** The target of a prepared write or read, as raw numbers; plx_prep.h has it checked against a plx_remote. */
+static inline void
+plx_op_set_remote(struct plx_op *op, uint64_t remote_addr, uint32_t rkey)
+{
+	op->wr.remote_addr = remote_addr;
+	op->wr.rkey = rkey;
+}
+
+/**
+ * Give a prepared op the @p n SGEs at @p list instead of its one buffer. The list must live until submit returns.
+ * More than PLX_OP_SGES of them can be submitted from the connection's owner lcore only.
+ */
+static inline void
+plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
+{
+	op->wr.sg_list = list;
+	op->wr.num_sge = n;
+}
+
+/** Add PLX_WR_FENCE, _SOLICITED, _INLINE to a prepared op. */
+static inline void
+plx_op_add_flags(struct plx_op *op, uint8_t flags)
+{
+	op->wr.flags |= flags;
+}
+
+/** Let a prepared op complete on lcore @p home whatever its connection says. */
+static inline void
+plx_op_set_home(struct plx_op *op, unsigned int home)
+{
+	op->home = (uint16_t)home;
+	op->attention |= PLX_OP_OWN_HOME;
+}
+
+/** Use a COMPLETED op once more as it is: PREPARED, new generation. 0, or -EBUSY if it is not COMPLETED. */
+int plx_op_again(struct plx_op *op);
+
+/* ---- for lib/dispatcher and lib/conn: the two sides of the state machine -------------------- */
+
+/** Owner: the device gets the op. Before the post call: the CQE may come during it (contract 1.9). */
+static inline void
+plx_op_arm(struct plx_op *op)
+{
+	/* Relaxed: whoever delivers this id got it from the device after the post, and a stale id
+	 * equals neither the old nor the new value. */
+	__atomic_store_n(&op->device_word, op->wr.wr_id, __ATOMIC_RELAXED);
+}
+
+/** Owner: the device does not have the op after all. */
+static inline void
+plx_op_disarm(struct plx_op *op)
+{
+	__atomic_store_n(&op->device_word, 0, __ATOMIC_RELAXED);
+}
+
+/** Owner: whether @p wr_id is the use of the op that the device has; then it no longer has it. */
+static inline bool
+plx_op_claim(struct plx_op *op, uint64_t wr_id)
+{
+	if (__builtin_expect(__atomic_load_n(&op->device_word, __ATOMIC_RELAXED) != wr_id, 0))
+		return false;
+	__atomic_store_n(&op->device_word, 0, __ATOMIC_RELAXED);
+	return true;
+}
+
+/** The same where any thread may deliver: exactly one caller wins. */
+static inline bool
+plx_op_claim_shared(struct plx_op *op, uint64_t wr_id)
+{
+	uint64_t expected = wr_id;
+
+	/* Acquire pairs with the release that armed the op: its queue and home are whole. */
+	return __atomic_compare_exchange_n(
+		&op->device_word, &expected, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/** Home: the CQE is here. False: nobody waits, the caller puts the node. */
+static inline bool
+plx_op_complete(struct plx_op *op)
+{
+	if (__builtin_expect(op->state == PLX_OP_ORPHANED, 0))
+		return false;
+	/* Pairs with the acquire in plx_op_is_done(). */
+	__atomic_store_n(&op->state, PLX_OP_COMPLETED, __ATOMIC_RELEASE);
+	return true;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

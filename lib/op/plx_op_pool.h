@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_OP_POOL_H
+#define PLX_OP_POOL_H
+
+/**
+ * @file
+ * Where ops come from: one rte_mempool over one piece of memory, so that a slot index is an address.
+ *
+ *      base -> | hdr | op 0 | hdr | op 1 | ... | hdr | op n-1 |      op = base + index x stride
+ *
+ * The mempool's ops are `ring_mt_rts`, because a preempted thread in a default one stalls every other. Objects
+ * rest in per-lcore caches, up to 1.5 x the cache size each, where other lcores cannot get them; the pool
+ * is made larger by that, so that `nb_ops` is what one lcore can really take.
+ *
+ * A node that is in the pool is poisoned in ASan builds, but for the two words that tell a stale wr_id.
+ *
+ * Threads: get and put from any thread. Threads without lcore id have no cache, and pay the shared
+ * ring each time (bursts help); they need no registration and there can be any number of them.
+ */
+
+#include <rte_mempool.h>
+
+#include "plx_op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct plx_op_pool_conf {
+	const char *name;	 /**< for dumps and errors; made unique */
+	unsigned int nb_ops;	 /**< that can be out at once, 1 to 2^24 less the caches */
+	unsigned int cache_size; /**< per lcore, up to RTE_MEMPOOL_CACHE_MAX_SIZE; 0: none */
+	unsigned int priv_size;	 /**< application bytes behind each op */
+	int socket_id;		 /**< NUMA node of the device, or SOCKET_ID_ANY */
+};
+
+#define PLX_OP_POOLS_MAX 255
+
+struct plx_op_pool {
+	struct rte_mempool *mp;
+	uintptr_t base;	   /**< op 0 */
+	uint32_t stride;   /**< bytes from op to op */
+	uint32_t nb_slots; /**< nb_ops and the caches' share */
+	uint32_t tag;	   /**< 1 to PLX_OP_POOLS_MAX */
+	uint32_t nb_ops;   /**< as asked for */
+	uint64_t nb_refused; /**< gets that found the pool empty; atomic */
+	void *memory;
+};
+
+/** NULL with rte_errno: EINVAL a bad number (logged), ENOSPC no tag left, ENOMEM (logged with the need). */
+struct plx_op_pool *plx_op_pool_create(const struct plx_op_pool_conf *conf);
+
+/** Everything must be back: -EBUSY naming how many ops are out. */
+int plx_op_pool_destroy(struct plx_op_pool *pool);
+
+/** Ops that are out of the pool, those in lcore caches not counted. Slow; exact only when nobody gets or puts. */
+unsigned int plx_op_pool_in_use(const struct plx_op_pool *pool);
+
+/** Cold: count a refused get. Returns -EAGAIN. */
+int plx_op_pool_refuse(struct plx_op_pool *pool);
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PLX_OP_POOL_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PLX_OP_POOL_CHECKED 1
+#endif
+#endif
+
+#ifdef PLX_OP_POOL_CHECKED
+/** Tell the sanitizers that the nodes change hands; the mempool's own code is not instrumented. */
+void plx_op_pool_note_get(struct plx_op **ops, unsigned int n);
+void plx_op_pool_note_put(struct plx_op **ops, unsigned int n);
+#else
+static inline void
+plx_op_pool_note_get(struct plx_op **ops, unsigned int n)
+{
+	(void)ops;
+	(void)n;
+}
+static inline void
+plx_op_pool_note_put(struct plx_op **ops, unsigned int n)
+{
+	(void)ops;
+	(void)n;
+}
+#endif
+
+/** Take @p n ops, all or none. 0, or -EAGAIN: retry after progress. */
+static inline int
+plx_op_get_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
+{
+	if (__builtin_expect(rte_mempool_get_bulk(pool->mp, (void **)ops, n) != 0, 0))
+		return plx_op_pool_refuse(pool);
+	plx_op_pool_note_get(ops, n);
+	return 0;
+}
+
+/** Take one op, or NULL: retry after progress. */
+static inline struct plx_op *
+plx_op_get(struct plx_op_pool *pool)
+{
+	struct plx_op *op;
+
+	return plx_op_get_bulk(pool, &op, 1) == 0 ? op : NULL;
+}
+
+/**
+ * Give back @p n ops of @p pool, FREE, PREPARED or COMPLETED; results are discarded. Returns how many were put: fewer
+ * than @p n means that ops[returned] is posted, and stays so (plx_op_abandon() gives up on a posted op).
+ */
+static inline unsigned int
+plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (__builtin_expect(ops[i]->state & PLX_OP_IN_CUSTODY, 0))
+			break;
+		plx_op_renew(ops[i]);
+		ops[i]->state = PLX_OP_FREE;
+	}
+	plx_op_pool_note_put(ops, i);
+	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);
+	return i;
+}
+
+/** Give back one op. 0, or -EBUSY: it is posted. */
+static inline int
+plx_op_put(struct plx_op *op)
+{
+	return plx_op_put_bulk(op->pool, &op, 1) == 1 ? 0 : -16; /* -EBUSY */
+}
+
+/** The op whose slot and tag @p wr_id has, of whatever generation; NULL if it is none of this pool's. */
+static inline struct plx_op *
+plx_op_find(const struct plx_op_pool *pool, uint64_t wr_id)
+{
+	uint32_t slot = (uint32_t)wr_id - (pool->tag << 24);
+
+	/* With another tag the difference is at least 2^24, which no pool has. */
+	if (__builtin_expect(slot >= pool->nb_slots, 0))
+		return NULL;
+	return (struct plx_op *)(pool->base + (uintptr_t)slot * pool->stride);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

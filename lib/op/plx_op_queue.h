@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_OP_QUEUE_H
+#define PLX_OP_QUEUE_H
+
+/**
+ * @file
+ * The books of one work queue: what is posted on it, in order, and how much room is left.
+ *
+ *      slots   | . | . | 7 | 8 | 9 | 10| . | . |
+ *                        ^tail           ^head       room = limit - (head - tail)
+ *
+ * Credit comes from the granted depth and these two counters, never from a provider's ENOMEM. An op
+ * is found by its wr_id; the order here serves accounting alone: RC completes a queue in order (IBA 10.8.6), so a
+ * completion says that every op before it is over. Those whose completion did not come are lost: their slots
+ * are free again, the ops stay in custody on the lost list until the QP is destroyed, or until the completion comes late.
+ *
+ * Threads: the owner lcore only.
+ */
+
+#include "plx_op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct plx_op_queue {
+	uint32_t head;	/**< posts so far */
+	uint32_t tail;	/**< posts before this one are over */
+	uint32_t limit; /**< depth; or 0: submitters must take the slow path */
+	uint32_t mask;
+	struct plx_op **slots;
+	uint32_t qp_num;
+	uint32_t depth;	  /**< granted */
+	void *conn;	  /**< whose queue it is */
+	struct plx_op *lost; /**< overtaken, unsettled; oldest first */
+	struct plx_op *lost_tail;
+	uint64_t nb_lost;    /**< ops ever overtaken */
+	uint64_t nb_late;    /**< of those, ops whose completion came after all */
+};
+
+/** Room for @p depth ops. 0, -EINVAL, -ENOMEM. */
+int plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id);
+void plx_op_queue_fini(struct plx_op_queue *q);
+
+/** Posts that still fit; 0 when submitters must take the slow path. */
+static inline uint32_t
+plx_op_queue_room(const struct plx_op_queue *q)
+{
+	uint32_t used = q->head - q->tail;
+
+	return q->limit > used ? q->limit - used : 0;
+}
+
+/** Whether an op of the queue is still in the device's hands. */
+static inline bool
+plx_op_queue_idle(const struct plx_op_queue *q)
+{
+	return q->head == q->tail && q->lost == NULL;
+}
+
+/** Cold half of plx_op_queue_retire(): @p op overtook others, or was overtaken itself. */
+void plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op);
+
+/** The completion of @p op, posted on @p q, is here. */
+static inline void
+plx_op_queue_retire(struct plx_op_queue *q, struct plx_op *op)
+{
+	if (__builtin_expect(op->seq == q->tail, 1))
+		q->tail++;
+	else
+		plx_op_queue_retire_out_of_order(q, op);
+}
+
+/** Once the QP is gone: take an op whose completion will not come, oldest first; NULL when none is left. */
+struct plx_op *plx_op_queue_take_unsettled(struct plx_op_queue *q);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
