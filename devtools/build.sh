@@ -1,4 +1,7 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Configure a build folder, if it is new, and build it. Quiet unless it fails.
 #
 #   devtools/build.sh FOLDER [MESON-OPTION...]      FOLDER below the project root

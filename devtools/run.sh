@@ -1,4 +1,7 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Build Pollux and run its benchmark, from any directory:
 #
 #   devtools/run.sh                          a benchmark on the loopback device

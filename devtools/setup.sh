@@ -1,4 +1,7 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Install the Debian 12 packages that a purpose needs, and only those missing.
 #
 #   devtools/setup.sh [build|test|vm]...       (default: build)

@@ -1,4 +1,7 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Build everything and test it.
 #
 #   devtools/test.sh [SUITE...]      default: all of them, in this order
@@ -33,17 +36,17 @@ suite_unit() {
 	printf 'PASS\tdevtools\tselftest\t\n'
 	devtools/test/meson-suite.sh build unit ''
 }
-suite_contract() { devtools/test/meson-suite.sh build contract '' | check_counts; }
+suite_contract() { devtools/test/meson-suite.sh build contract '' | check_counts contract; }
 suite_integration() { devtools/test/meson-suite.sh build integration ''; }
-suite_vm() { devtools/test/vm-suite.sh | check_counts; }
+suite_vm() { devtools/test/vm-suite.sh | check_counts vm; }
 suite_sanitize() {
 	nice devtools/test/sanitize.sh build >&2
 	[[ ! $vm_pid ]] || wait "$vm_pid" # its time limits want the machine
 	devtools/test/sanitize.sh run
 }
-check_counts() { # passes the rows on
-	tee "$rows/counted.$BASHPID" | cat
-	devtools/test/expected.sh tests/contract/expected.tsv <"$rows/counted.$BASHPID"
+check_counts() { # check_counts SUITE: passes the rows on, adds what is short
+	tee "$rows/$1.run"
+	devtools/test/expected.sh tests/contract/expected.tsv <"$rows/$1.run"
 }
 
 run() { # run SUITE: rows to a file; a suite that breaks off is a failure

@@ -1,4 +1,7 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Hold the contract runs among the rows on stdin against a table of counts, so
 # that cases cannot vanish unseen. Prints a FAIL row for each shortfall.
 #

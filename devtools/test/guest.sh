@@ -1,4 +1,7 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Inside the guest: run every line of FOLDER/commands (see vm-suite.sh).
 folder=$1
 limit=200 # seconds for one command

@@ -1,4 +1,7 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Run one meson test suite of a build folder; print a row (rows.awk) per case.
 #
 #   meson-suite.sh FOLDER SUITE LABEL [meson test option...]
@@ -25,7 +28,7 @@ if [[ ! -s $log ]]; then
 fi
 
 # A wrapper (valgrind) stands in front of the command and is skipped over.
-jq -r --arg label "$label" '
+jq -r --arg prefix "$label" '
 	def device: .command as $c
 		| [range($c | length) | select($c[.] | endswith("/plx-contract-tests"))][0] as $at
 		| if $at == null then null
@@ -37,6 +40,6 @@ jq -r --arg label "$label" '
 		elif .returncode < 0 then "killed by signal \(-.returncode)"
 		elif .returncode == 0 then .result
 		else "exit status \(.returncode)" end;
-	"\u0001\($label)\(if device then "contract \(device)" else .name | sub("^.* / "; "") end)\t\(ended)",
+	"\u0001\($prefix)\(if device then "contract \(device)" else .name | sub("^.* / "; "") end)\t\(ended)",
 	.stdout // "", .stderr // ""' "$log" |
 	awk -f "$here/rows.awk"

@@ -1,3 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # From the output of test programs to one row a case.
 #
 # In:   for each program a line "\001LABEL\tENDED", then all it printed.

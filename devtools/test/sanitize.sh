@@ -1,4 +1,7 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Unit and contract tests under sanitizers, another compiler and valgrind.
 #
 #   sanitize.sh build      the three build folders; prints nothing

@@ -1,4 +1,7 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Does the counting count? Planted outputs go through rows.awk and expected.sh;
 # each check names the rows that must come out (STATUS CASE DETAIL).
 set -euo pipefail

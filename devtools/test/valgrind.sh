@@ -1,4 +1,7 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # meson's test wrapper: valgrind for programs, nothing for scripts.
 if [ "$(head -c 4 "$1" | od -An -c | tr -d ' ')" != '177ELF' ]; then exec "$@"; fi
 supp=$(dirname "$0")/../../tests/valgrind.supp

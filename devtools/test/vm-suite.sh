@@ -1,4 +1,7 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Boot the guest once, run there what talks to real devices, print the rows.
 #
 # What is run: the contract tests on rxe0, then each line of

@@ -1,4 +1,7 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Make the guest's kernel: build-kernel.sh DIR fills DIR, which must be empty.
 #
 #   DIR/release         what uname -r says in the guest

@@ -1,4 +1,7 @@
 #!/bin/busybox sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # shellcheck shell=dash
 # /init of the guest: from the initramfs to the host's files.
 #

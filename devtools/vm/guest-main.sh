@@ -1,4 +1,7 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
 # Process 1 of the guest once it stands on the host's files: bring up network
 # and RDMA devices, run the command, hand its results to the host, end.
 job=/run/job
