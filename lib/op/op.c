@@ -29,7 +29,7 @@ plx_op_again(struct plx_op *op)
 	if (op->state != PLX_OP_COMPLETED)
 		return -EBUSY;
 	plx_op_renew(op);
-	op->state = PLX_OP_PREPARED;
+	plx_op_set_state(op, PLX_OP_PREPARED);
 	return 0;
 }
 

@@ -45,6 +45,8 @@ lost_append(struct plx_op_queue *q, struct plx_op *op)
 		q->lost = op;
 	q->lost_tail = op;
 	q->nb_lost++;
+	if (q->overtaken != NULL)
+		q->overtaken(q, op);
 }
 
 static void

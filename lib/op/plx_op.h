@@ -162,6 +162,13 @@ plx_op_priv(struct plx_op *op)
 	return op + 1;
 }
 
+/** Every change of state is made here, so that other threads may look (relaxed: nothing hangs on it). */
+static inline void
+plx_op_set_state(struct plx_op *op, enum plx_op_state state)
+{
+	__atomic_store_n(&op->state, (uint8_t)state, __ATOMIC_RELAXED);
+}
+
 /* ---- prepare ------------------------------------------------------------------------------- */
 
 /** End this use of the op: older wr_ids are stale from here on. */
@@ -180,7 +187,7 @@ plx_op_begin(struct plx_op *op)
 {
 	if (__builtin_expect(op->state != PLX_OP_FREE, 0) && !plx_op_begin_again(op))
 		return false;
-	op->state = PLX_OP_PREPARED;
+	plx_op_set_state(op, PLX_OP_PREPARED);
 	return true;
 }
 

@@ -120,7 +120,7 @@ plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 		if (__builtin_expect(ops[i]->state & PLX_OP_IN_CUSTODY, 0))
 			break;
 		plx_op_renew(ops[i]);
-		ops[i]->state = PLX_OP_FREE;
+		plx_op_set_state(ops[i], PLX_OP_FREE);
 	}
 	plx_op_pool_note_put(ops, i);
 	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);

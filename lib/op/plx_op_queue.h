@@ -34,6 +34,7 @@ struct plx_op_queue {
 	uint32_t qp_num;
 	uint32_t depth;	  /**< granted */
 	void *conn;	  /**< whose queue it is */
+	void (*overtaken)(struct plx_op_queue *q, struct plx_op *op); /**< told of each; may be NULL */
 	struct plx_op *lost; /**< overtaken, unsettled; oldest first */
 	struct plx_op *lost_tail;
 	uint64_t nb_lost;    /**< ops ever overtaken */

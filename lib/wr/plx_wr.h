@@ -96,7 +96,8 @@ struct plx_wc {
 	uint8_t status;	     /**< enum plx_status */
 	uint8_t opcode;	     /**< enum plx_opcode */
 	uint8_t flags;	     /**< PLX_WC_* */
-	uint8_t reserved[5];
+	uint8_t no_qp_num;   /**< 1: qp_num is not known; never set by a device */
+	uint8_t reserved[4];
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_CONN_H
+#define PLX_CONN_H
+
+/**
+ * @file
+ * The connection: one RC queue pair, and how ops are submitted to it.
+ *
+ *   owner lcore:   submit ---> checks -> credit -> one chained post ----------------> QP
+ *   elsewhere:     submit ---> checks -> lane of the group --> owner: credit, post -> QP
+ *                                                              (waits there, in order, for credit)
+ *
+ *   IDLE --bring_up--> READY --close--> DRAINING --> CLOSED --destroy--> gone
+ *     '------------------------close------^
+ *
+ * Taken or not. Every submitting call returns how many ops it took. A taken op gets exactly one completion. An op that
+ * was not taken gets none, is unchanged, is still the caller's, and struct plx_submit_err says why.
+ *
+ * Closing is asynchronous and never forced: the owner stops posting, the control thread takes the QP to ERR, the
+ * owner drains, the control thread destroys the QP, what never completed is settled, every callback of the connection
+ * returns wherever it runs, and then closed_cb runs on the owner, last.
+ *
+ * Threads: submit and close from any; the rest as it says. The owner is the lcore that owns the group's dispatcher.
+ */
+
+#include <rte_lcore.h>
+
+#include "plx_conn_group.h"
+#include "plx_control.h"
+#include "plx_device.h"
+#include "plx_dispatcher.h"
+#include "plx_op.h"
+#include "plx_op_queue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct plx_conn;
+
+/** Why ops were not taken. Filled only when a call took fewer than it was given. */
+struct plx_submit_err {
+	int code; /**< -errno */
+	/** Of the op that was refused, in the caller's array: the number of ops taken. */
+	uint16_t index;
+	uint64_t got;	/**< what the op asked for: bytes, SGEs, ops, ... */
+	uint64_t limit; /**< what there is */
+};
+
+/** The connection is CLOSED: nothing of it is in flight, its QP is gone. On the owner; may destroy it. */
+typedef void (*plx_conn_closed_cb_t)(struct plx_conn *conn, void *arg);
+
+/**
+ * @p op was overtaken: a later completion of its queue came first. Its slot is free again and its buffers are no longer
+ * the device's (RC completes in order); the op stays in custody until its completion comes late or the QP is destroyed.
+ * On the owner, inside the batch: look at the op, leave it alone.
+ */
+typedef void (*plx_conn_lost_cb_t)(struct plx_conn *conn, const struct plx_op *op, void *arg);
+
+struct plx_conn_conf {
+	struct plx_conn_group *group;
+	struct plx_pd *pd;
+	struct plx_qp_cap cap;	   /**< wanted; depth 0: 128; sge 0: 1 */
+	struct plx_qp_path path;   /**< plx_qp_path_default() first */
+	unsigned int home;	   /**< lcore that callbacks run on: one of the dispatcher's homes, the owner, or PLX_HOME_ANY */
+	unsigned int drain_ms;	   /**< how long close waits for flushes before the QP is destroyed; 0: 1000 */
+	plx_conn_closed_cb_t closed_cb; /**< may be NULL */
+	plx_conn_lost_cb_t lost_cb;	/**< may be NULL */
+	void *arg;			/**< of both; plx_conn_arg() */
+};
+
+enum plx_conn_state { PLX_CONN_IDLE, PLX_CONN_READY, PLX_CONN_DRAINING, PLX_CONN_CLOSED };
+
+/**
+ * What submit needs, first; what closing needs, behind. Fields are the library's; here because submit is inline.
+ */
+struct plx_conn {
+	/* Read by every submit. */
+	const struct plx_fast_ops *fast;
+	struct plx_qp *qp;
+	struct plx_dispatcher *dispatcher;
+	unsigned int owner;
+	uint16_t home;
+	uint16_t state;	     /**< enum plx_conn_state; atomic */
+	uint32_t kinds;	     /**< PLX_KIND() of what may be submitted */
+	uint32_t max_msg_sz; /**< bytes, of the port */
+	struct plx_qp_cap cap;
+	uint32_t max_sge_rd;
+
+	/* Written by every submit and completion. */
+	struct plx_op_queue sq __rte_cache_aligned;
+	struct plx_op_queue rq __rte_cache_aligned;
+
+	/* Cold. */
+	struct plx_conn_group *group;
+	struct plx_op *waiting; /**< taken from other lcores, without credit yet; oldest first */
+	struct plx_op *waiting_tail;
+	struct plx_op *held; /**< held back for the next post, oldest first */
+	struct plx_op *held_tail;
+	uint32_t nb_held;
+	uint32_t nb_waiting;
+	bool in_waiters;  /**< linked in the group's list of connections with waiting ops */
+	bool closing;	  /**< atomic: somebody asked for it */
+	bool qp_made;
+	uint8_t close_step;
+	struct plx_conn *next_waiter;
+	struct plx_conn *next_closing;
+	struct plx_control_req control;
+	uint64_t drain_deadline;
+	uint64_t empty_seen;
+	uint64_t *marks;
+	uint32_t nb_cqes; /**< reserved in the CQ */
+	struct plx_qp_path path;
+	struct plx_qp_addr local;
+	unsigned int drain_ms;
+	plx_conn_closed_cb_t closed_cb;
+	plx_conn_lost_cb_t lost_cb;
+	void *arg;
+};
+
+/**
+ * CQEs that a connection may have in its CQ at once, from the granted depths. The one formula of admission: the sum over
+ * a CQ's connections never exceeds its granted size, so that a CQ cannot overflow and is never resized.
+ */
+static inline uint32_t
+plx_conn_cqes(const struct plx_qp_cap *granted)
+{
+	return granted->send_depth + granted->recv_depth;
+}
+
+/**
+ * Make a connection: reserve its CQEs, create its QP, on the group's control thread.
+ * NULL with rte_errno: ENOSPC its CQEs do not fit (before the QP exists; the log has used, needed and limit), EINVAL a bad
+ * number or home, ENOTSUP, ENOMEM, EDEADLK on the control thread, and what plx_qp_create() says.
+ * Not on a polling lcore: it waits.
+ */
+struct plx_conn *plx_conn_create(const struct plx_conn_conf *conf);
+
+/** Address of this end, for the peer's bring_up. -ENOTSUP: the device has no bring-up by attribute exchange. */
+int plx_conn_local_attr(struct plx_conn *conn, struct plx_qp_addr *addr);
+
+/**
+ * IDLE -> READY, connected to @p peer, on the control thread. -EISCONN not IDLE, -ENOTSUP, -EINVAL, the provider's
+ * errno. Receives may be submitted before. Not on a polling lcore.
+ */
+int plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer);
+
+/**
+ * Begin to close. 0; -EALREADY: closing or closed; -EAGAIN: from another lcore, and the lane to the owner is full. Any thread.
+ */
+int plx_conn_close(struct plx_conn *conn);
+
+/**
+ * Free a connection that is CLOSED, or that is IDLE and never had an op (then its QP is destroyed here, on the control
+ * thread). -EBUSY otherwise. The owner from closed_cb on, or whoever knows that no submit can run.
+ */
+int plx_conn_destroy(struct plx_conn *conn);
+
+static inline enum plx_conn_state
+plx_conn_state(const struct plx_conn *conn)
+{
+	return (enum plx_conn_state)__atomic_load_n(&conn->state, __ATOMIC_ACQUIRE);
+}
+
+const char *plx_conn_state_name(unsigned int state);
+
+static inline void *
+plx_conn_arg(const struct plx_conn *conn)
+{
+	return conn->arg;
+}
+
+/** The connection of an op that has been submitted. Valid until it is destroyed. */
+static inline struct plx_conn *
+plx_op_conn(const struct plx_op *op)
+{
+	return op->queue != NULL ? (struct plx_conn *)op->queue->conn : NULL;
+}
+
+struct plx_conn_stats {
+	uint64_t lost;	  /**< ops whose completion was overtaken and has not come */
+	uint64_t late;	  /**< ops that were lost, and then completed after all */
+	uint32_t in_flight; /**< of both queues, lost ones included */
+	uint32_t waiting; /**< taken from other lcores, without credit */
+};
+
+/** Counters of @p conn. Owner. */
+void plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats);
+
+/* ---- submit -------------------------------------------------------------------------------- */
+
+/** Cold: other lcores, long bursts, held ops, no credit, closed. */
+uint16_t plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
+	struct plx_submit_err *err);
+
+/** Cold: the checks of contract 4.5 in their order. 0 or -errno, with *err filled but for its index. */
+int plx_conn_check(const struct plx_conn *conn, const struct plx_op *op, struct plx_submit_err *err);
+
+/** Cold: ops[taken] to ops[n-1] were not posted. Undo, and say why. Returns @p taken. */
+uint16_t plx_conn_post_failed(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t taken,
+	uint16_t n, int code, struct plx_submit_err *err);
+
+/** Whether nothing at all is remarkable about @p op, so that plx_conn_check() would say 0. */
+static inline bool
+plx_conn_op_plain(const struct plx_conn *conn, const struct plx_op *op)
+{
+	uint32_t len = op->wr.num_sge != 0 ? op->sge.length : 0;
+	uint32_t limit = op->wr.flags & PLX_WR_INLINE ? conn->cap.inline_len : conn->max_msg_sz;
+
+	return op->state == PLX_OP_PREPARED && op->attention == 0 && op->wr.sg_list == &op->sge &&
+	       len <= limit && (conn->kinds >> op->wr.opcode & 1);
+}
+
+/**
+ * The submit path: checks, credit, one chained post. With a constant @p fast the compiler inlines through to the device.
+ */
+static inline __attribute__((always_inline)) uint16_t
+plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn, struct plx_op_queue *q,
+	struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+{
+	const struct plx_wr *wrs[PLX_POST_BURST];
+	uint32_t head = q->head;
+	uint16_t ready, posted;
+	int code = 0;
+
+	if (__builtin_expect(rte_lcore_id() != conn->owner || n > plx_op_queue_room(q) || n > PLX_POST_BURST, 0))
+		return plx_conn_submit_slow(conn, q, ops, n, err);
+	for (ready = 0; ready < n; ready++) {
+		struct plx_op *op = ops[ready];
+
+		if (__builtin_expect(!plx_conn_op_plain(conn, op), 0)) {
+			code = plx_conn_check(conn, op, err);
+			if (code != 0)
+				break;
+		}
+		if (__builtin_expect(!(op->attention & PLX_OP_OWN_HOME), 1))
+			op->home = conn->home;
+		plx_op_set_state(op, PLX_OP_POSTED);
+		op->queue = q;
+		op->seq = head + ready;
+		q->slots[(head + ready) & q->mask] = op;
+		plx_op_arm(op);
+		wrs[ready] = &op->wr;
+	}
+	q->head = head + ready;
+	plx_dispatcher_post_begin(conn->dispatcher);
+	posted = q == &conn->sq ? fast->post_send(conn->qp, wrs, ready, &code)
+				: fast->post_recv(conn->qp, wrs, ready, &code);
+	if (__builtin_expect(posted < n, 0))
+		posted = plx_conn_post_failed(conn, q, ops, posted, n, code, err);
+	plx_dispatcher_post_end(conn->dispatcher);
+	return posted;
+}
+
+/**
+ * Submit @p n prepared ops to the send queue, in order; on the owner as one chained post.
+ *
+ * Returns how many were taken, the first ones. When fewer than @p n, *err has the reason of the first that was not:
+ *   -EAGAIN    no room: the queue (owner) or the lane (elsewhere) is full; retry after progress
+ *   -EBUSY     the op is posted already, or not prepared
+ *   -ENOTCONN  not READY; -ENOTSUP the device does not have the operation; -EINVAL the op's home is no home
+ *   -EOVERFLOW -EMSGSIZE -ERANGE -ENOBUFS -E2BIG -EINVAL -EFAULT -EACCES   see plx_conn_check(), with got and limit
+ *   other      what the provider said of the op
+ * From the owner the ops are posted when this returns; from elsewhere they are queued in order to the owner, and an op whose
+ * post then fails completes with PLX_ST_POST_FAILED, one whose connection closes with PLX_ST_STOPPED.
+ * Any thread.
+ */
+static inline uint16_t
+plx_conn_submit_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+{
+	return plx_conn_post_burst_with(conn->fast, conn, &conn->sq, ops, n, err);
+}
+
+/** The same for receives. They may be submitted before the connection is READY. */
+static inline uint16_t
+plx_conn_recv_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+{
+	return plx_conn_post_burst_with(conn->fast, conn, &conn->rq, ops, n, err);
+}
+
+/** Submit one op, send queue or receive as its kind says. 0 or -errno. */
+static inline int
+plx_conn_submit(struct plx_conn *conn, struct plx_op *op)
+{
+	struct plx_submit_err err = {0, 0, 0, 0};
+	struct plx_op_queue *q = op->wr.opcode == PLX_OPCODE_RECV ? &conn->rq : &conn->sq;
+
+	return plx_conn_post_burst_with(conn->fast, conn, q, &op, 1, &err) == 1 ? 0 : err.code;
+}
+
+/**
+ * Take @p n ops of the send queue, and post them only with the next submit or flush, all as one chain: at most
+ * PLX_POST_BURST can be held. Owner. Errors as plx_conn_submit_burst(); -EPERM elsewhere.
+ */
+uint16_t plx_conn_hold_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err);
+
+/** Post what is held. 0, or -errno of the post; the ops that it did not take complete with PLX_ST_POST_FAILED. Owner. */
+int plx_conn_flush(struct plx_conn *conn);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_CONN_GROUP_H
+#define PLX_CONN_GROUP_H
+
+/**
+ * @file
+ * The connections that share one owner lcore, one CQ and one dispatcher.
+ *
+ *      other lcores --ops, close requests--> lane --+
+ *                                                   v
+ *      plx_conn_group_once():  post what came, give credit to who waits, move closes on
+ *
+ * A poller calls it as a hook after its CQs, so that nothing is destroyed inside a completion batch.
+ */
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct plx_conn_group;
+struct plx_control;
+struct plx_cq;
+struct plx_dispatcher;
+
+struct plx_conn_group_conf {
+	const char *name;
+	struct plx_dispatcher *dispatcher; /**< OWNED; its owner owns the connections */
+	struct plx_cq *cq;		   /**< of all its connections, both directions; polled by the owner */
+	struct plx_control *control;	   /**< the owner lcore must be one of its lcores */
+};
+
+/** NULL with rte_errno: EINVAL (logged) the dispatcher has no owner, ENOMEM. */
+struct plx_conn_group *plx_conn_group_create(const struct plx_conn_group_conf *conf);
+
+/** -EBUSY while it has connections; the log says how many. */
+int plx_conn_group_destroy(struct plx_conn_group *group);
+
+/**
+ * One turn: post what other lcores submitted, give new credit to ops that wait, move closing connections on, take
+ * answers of the control thread. Returns how many things it did. Owner.
+ */
+unsigned int plx_conn_group_once(struct plx_conn_group *group);
+
+/** The same as a hook of a poller; @p group is the group. */
+unsigned int plx_conn_group_hook(void *group);
+
+/** Connections that are not destroyed yet. Any thread. */
+unsigned int plx_conn_group_nb_conns(const struct plx_conn_group *group);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_PREP_H
+#define PLX_PREP_H
+
+/**
+ * @file
+ * Prepare ops on views and remote memory: range and rights are looked at here, and what is wrong is told by
+ * submit, before the wire (contract 4.5, 7.3).
+ */
+
+#include <errno.h>
+
+#include "plx_memory.h"
+#include "plx_op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline void
+plx_prep_set_remote(struct plx_op *op, const struct plx_remote *to, uint64_t off, uint64_t len, uint32_t right)
+{
+	int err = plx_remote_check(to, off, len, right);
+
+	if (op->state != PLX_OP_PREPARED)
+		return;
+	plx_op_set_remote(op, to->addr + off, to->rkey);
+	if (err == -ERANGE)
+		op->attention |= PLX_OP_BAD_RANGE;
+	else if (err != 0)
+		op->attention |= PLX_OP_BAD_RIGHTS;
+}
+
+/** Write the view @p from to @p to at @p off. */
+static inline void
+plx_prep_write(struct plx_op *op, const struct plx_view *from, const struct plx_remote *to, uint64_t off,
+	plx_op_cb_t cb, void *arg)
+{
+	plx_op_prep(op, PLX_OPCODE_WRITE, from->addr, from->len, from->lkey, cb, arg);
+	plx_prep_set_remote(op, to, off, from->len, PLX_ACCESS_REMOTE_WRITE);
+}
+
+/** Read as many bytes as @p into has from @p from at @p off. */
+static inline void
+plx_prep_read(struct plx_op *op, const struct plx_view *into, const struct plx_remote *from, uint64_t off,
+	plx_op_cb_t cb, void *arg)
+{
+	plx_op_prep(op, PLX_OPCODE_READ, into->addr, into->len, into->lkey, cb, arg);
+	plx_prep_set_remote(op, from, off, into->len, PLX_ACCESS_REMOTE_READ);
+}
+
+static inline void
+plx_prep_send(struct plx_op *op, const struct plx_view *from, plx_op_cb_t cb, void *arg)
+{
+	plx_op_prep(op, PLX_OPCODE_SEND, from->addr, from->len, from->lkey, cb, arg);
+}
+
+static inline void
+plx_prep_recv(struct plx_op *op, const struct plx_view *into, plx_op_cb_t cb, void *arg)
+{
+	plx_op_prep(op, PLX_OPCODE_RECV, into->addr, into->len, into->lkey, cb, arg);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef DISPATCHER_INTERNAL_H
+#define DISPATCHER_INTERNAL_H
+
+/**
+ * @file
+ * The steps of a delivery that its files share.
+ */
+
+#include "plx_dispatcher.h"
+#include "plx_op_queue.h"
+
+static inline bool
+dispatcher_is_shared(const struct plx_dispatcher *d)
+{
+	return d->owner == LCORE_ID_ANY;
+}
+
+/** Add to a counter that has one writer, so that readers on other threads see whole values. */
+static inline void
+count(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static inline void
+count_shared(uint64_t *counter, uint64_t n)
+{
+	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t
+counted(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+/** Write what @p wc says into the op; on an error nothing but the fields that it defines (contract 3.5). */
+static inline void
+result_fill(struct plx_op *op, const struct plx_wc *wc)
+{
+	bool ok = wc->status == PLX_ST_SUCCESS;
+
+	op->status = wc->status;
+	op->kind = op->wr.opcode;
+	op->qp_num = op->queue != NULL ? op->queue->qp_num : wc->qp_num;
+	op->byte_len = ok ? wc->byte_len : 0;
+	op->imm = ok ? wc->imm : 0;
+	op->wc_flags = ok ? wc->flags : 0;
+	if (__builtin_expect(!ok, 0)) {
+		op->vendor_err = wc->vendor_err;
+		op->raw_status = wc->raw_status;
+	} else if (__builtin_expect(wc->flags & PLX_WC_WITH_INV, 0)) {
+		op->inv_rkey = wc->inv_rkey;
+	}
+}
+
+/** On the op's home: tell whoever waits, or give the node back. Returns whether somebody waited. */
+static inline bool
+home_settle(struct plx_op *op)
+{
+	if (__builtin_expect(!plx_op_complete(op), 0)) {
+		plx_op_set_state(op, PLX_OP_FREE);
+		plx_op_put(op);
+		return false;
+	}
+	if (op->cb != NULL)
+		op->cb(op, op->arg);
+	return true;
+}
+
+/** Count a wr_id that no op in flight has (deliver.c). */
+void deliver_refuse(struct plx_dispatcher *d, struct plx_op *op, uint64_t wr_id);
+
+/** SHARED: one completion, on whatever thread (deliver_shared.c). */
+void deliver_shared(struct plx_dispatcher *d, const struct plx_wc *wc);
+
+/** What a home owes (home.c, abandon.c). */
+unsigned int home_once(struct plx_dispatcher *d, struct plx_home *home);
+unsigned int home_take_abandons(struct plx_dispatcher *d, struct plx_home *home);
+
+#endif

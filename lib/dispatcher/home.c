@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "plx_dispatcher.h"
+
+#include "dispatcher_internal.h"
+
+/** Settle what was handed over to this lcore, in its order. */
+static unsigned int
+home_take_ops(struct plx_home *home)
+{
+	struct plx_op *ops[PLX_POLL_BURST];
+	unsigned int got = plx_lane_recv(home->ops, ops, PLX_POLL_BURST);
+
+	if (got == 0)
+		return 0;
+	for (unsigned int i = 0; i < got; i++) {
+		if (i + 1 < got)
+			__builtin_prefetch(&ops[i + 1]->sge);
+		if (!home_settle(ops[i]))
+			count(&home->nb_orphans, 1);
+	}
+	/* Release pairs with the acquire in plx_dispatcher_passed(): the callbacks have returned. */
+	__atomic_store_n(&home->nb_settled, home->nb_settled + got, __ATOMIC_RELEASE);
+	return got;
+}
+
+unsigned int
+home_once(struct plx_dispatcher *d, struct plx_home *home)
+{
+	unsigned int did = home->ops != NULL ? home_take_ops(home) : 0;
+
+	return did + home_take_abandons(d, home);
+}
+
+void
+plx_dispatcher_keep(struct plx_op *op, void *arg)
+{
+	struct plx_dispatcher *d = arg;
+	struct plx_home *home = d->home_of[rte_lcore_id()];
+
+	op->next = NULL;
+	if (home->done != NULL)
+		home->done_tail->next = op;
+	else
+		home->done = op;
+	home->done_tail = op;
+}
+
+uint16_t
+plx_dispatcher_take_burst(struct plx_dispatcher *d, struct plx_op **ops, uint16_t n)
+{
+	struct plx_home *home = d->home_of[rte_lcore_id()];
+	uint16_t got = 0;
+
+	while (got < n && home->done != NULL) {
+		ops[got] = home->done;
+		home->done = home->done->next;
+		got++;
+	}
+	return got;
+}
+
+void
+plx_dispatcher_mark(const struct plx_dispatcher *d, uint64_t *marks)
+{
+	for (unsigned int i = 0; i < d->nb_homes; i++)
+		marks[i] = counted(&d->homes[i].nb_handed);
+}
+
+bool
+plx_dispatcher_passed(const struct plx_dispatcher *d, const uint64_t *marks)
+{
+	for (unsigned int i = 0; i < d->nb_homes; i++) {
+		if (__atomic_load_n(&d->homes[i].nb_settled, __ATOMIC_ACQUIRE) < marks[i])
+			return false;
+	}
+	return true;
+}

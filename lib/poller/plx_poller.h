@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_POLLER_H
+#define PLX_POLLER_H
+
+/**
+ * @file
+ * Poller and worker: what a busy lcore does, one turn at a time.
+ *
+ *      poller_once():   for each CQ: poll up to its budget -> deliver        worker_once():   for each hook: call it
+ *                       for each hook: call it
+ *      run():           until stop: once()
+ *
+ * A worker is a poller without CQs: hooks only. Hooks are how other rooms get their turn (a dispatcher's inbox and
+ * hand-overs, a connection group's submits and closes, the application's own); the poller knows none of them.
+ *
+ * Run to completion: the poller lcore is the home of the ops, callbacks run inside deliver. Hand-off: the home
+ * is a worker lcore, which has the dispatcher's hook.
+ *
+ * Threads: CQs and hooks are added before the loop runs, or by the lcore that runs it. stop from any thread; it is
+ * seen within one turn. Counters may be read from any thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plx_dispatcher.h"
+#include "plx_fast.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PLX_POLLER_MAX_CQS   16
+#define PLX_POLLER_MAX_HOOKS 32
+
+/** Returns how many things it did, for the loop's idle statistics. */
+typedef unsigned int (*plx_hook_t)(void *arg);
+
+/** Written by the loop's lcore, read from anywhere (relaxed). */
+struct plx_poller_stats {
+	uint64_t turns;
+	uint64_t idle_turns; /**< turns that found nothing to do */
+	uint64_t polls;
+	uint64_t empty_polls;
+	uint64_t completions;
+	uint64_t full_polls; /**< polls that gave as many as the budget allows: more were waiting, perhaps */
+	uint64_t cq_errors;  /**< polls that failed: the CQ is dead, and polled no more */
+};
+
+struct plx_poller_conf {
+	const char *name;
+	uint16_t budget; /**< completions per CQ and turn; 0: PLX_POLL_BURST; at most 512 */
+	bool yield;	 /**< sched_yield() in idle turns: for loops that share a CPU */
+};
+
+struct plx_poller;
+
+/** NULL with rte_errno: EINVAL budget, ENOMEM. On the NUMA node of the caller. */
+struct plx_poller *plx_poller_create(const struct plx_poller_conf *conf);
+/** -EBUSY while its loop runs. */
+int plx_poller_destroy(struct plx_poller *poller);
+
+/** Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST. */
+int plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispatcher *d);
+/** Stop polling @p cq; safe in a callback. -ENOENT. */
+int plx_poller_remove_cq(struct plx_poller *poller, struct plx_cq *cq);
+/** Call @p hook(@p arg) once a turn. -ENOSPC, -EEXIST. */
+int plx_poller_add_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);
+int plx_poller_remove_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);
+
+/** One turn. Returns how many things were done. */
+unsigned int plx_poller_once(struct plx_poller *poller);
+
+/** The loop, as an lcore function: rte_eal_remote_launch(plx_poller_run, poller, lcore). Returns 0 after a stop. */
+int plx_poller_run(void *poller);
+
+/** Ask the loop to end after the turn that it is in. Any thread. A loop started later ends at once, until reset. */
+void plx_poller_stop(struct plx_poller *poller);
+/** Let a stopped poller run again. Not while its loop runs. */
+int plx_poller_reset(struct plx_poller *poller);
+bool plx_poller_running(const struct plx_poller *poller);
+
+/** The lcore that last ran the loop, or LCORE_ID_ANY. */
+unsigned int plx_poller_lcore(const struct plx_poller *poller);
+
+void plx_poller_stats(const struct plx_poller *poller, struct plx_poller_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
