@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_TEST_H
+#define PLX_TEST_H
+
+/**
+ * @file
+ * What every test file includes first: cmocka with what it needs, and the helpers of all rooms.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "plx_test_eal.h"
+
+#define NB_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/**
+ * Rounds of a stress test, by the environment's PLX_TEST_SCALE: "small" 10^5, unset 10^6, "soak"
+ * 10^7.
+ */
+unsigned long plx_test_scale(void);
+
+/** Leave the running test as skipped unless @p has; @p capability says what is missing. */
+#define plx_test_needs(has, capability)                                                                      \
+	do {                                                                                                 \
+		if (!(has)) {                                                                                \
+			printf("skip: %s: needs %s\n", __func__, capability);                                \
+			fflush(stdout);                                                                      \
+			skip();                                                                              \
+		}                                                                                            \
+	} while (0)
+
+#endif
