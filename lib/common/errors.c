@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/**
+ * @file
+ * Version, and the text of completion statuses.
+ *
+ * The text is for whoever reads a log at three in the morning: what happened, then what to look
+ * at. It promises no cause: a status tells what the device saw, and the list after the colon is
+ * what has led to it in practice.
+ */
+
+#include "plx_common.h"
+#include "plx_status.h"
+
+#define STR_OF(x) #x
+#define STR(x) STR_OF(x)
+
+struct status_text {
+	const char *name;
+	const char *text;
+};
+
+#define TEXT(st, says) [PLX_ST_##st] = {.name = #st, .text = says}
+
+static const struct status_text texts[PLX_NB_STATUS] = {
+	TEXT(SUCCESS, "success"),
+	TEXT(LOC_LEN_ERR,
+		"a message did not fit here: check that the receive buffers are at least as long as "
+		"the peer's sends, and that no message exceeds the port's max_msg_sz"),
+	TEXT(LOC_QP_OP_ERR,
+		"the QP refused a work request of ours as inconsistent: check opcode, SGE list and "
+		"inline length against what the QP was granted"),
+	TEXT(LOC_EEC_OP_ERR, "local end-to-end context error: RD transport only, not used by this library; "
+			     "check the driver"),
+	TEXT(LOC_PROT_ERR,
+		"an SGE is not covered by its lkey: check lkey, address and length, that the region "
+		"is still registered, and that it belongs to the QP's protection domain"),
+	TEXT(WR_FLUSH_ERR,
+		"flushed, the QP had already failed or was closed: look for the first status of this "
+		"QP that is not a flush, that one has the cause"),
+	TEXT(MW_BIND_ERR, "a memory window could not be bound: check the region's bind right, its range, and "
+			  "that window and QP share a protection domain"),
+	TEXT(BAD_RESP_ERR, "the peer answered with an opcode that does not belong here: check that both ends "
+			   "agree on QP type and PSN, and the peer's driver"),
+	TEXT(LOC_ACCESS_ERR,
+		"the peer's immediate or read response met a local buffer without the right: check "
+		"that the local region has local write"),
+	TEXT(REM_INV_REQ_ERR,
+		"the peer refused the request as invalid: check that its receive buffer is long "
+		"enough, that its QP allows this operation, and atomic alignment"),
+	TEXT(REM_ACCESS_ERR,
+		"the peer's memory refused access: check rkey, remote address and length, remote "
+		"rights of region and QP there, and that the region is still registered"),
+	TEXT(REM_OP_ERR,
+		"the peer could not complete the request: look for an error on its side (its receive "
+		"SGEs, its CQ)"),
+	TEXT(RETRY_EXC_ERR,
+		"the peer did not acknowledge in time: check that it is alive and its QP is up, the "
+		"path (cable, GID index, MTU, PFC), ack timeout and retry count"),
+	TEXT(RNR_RETRY_EXC_ERR, "the peer had no receive posted for too long: check that it posts enough "
+				"receives and is polling, rnr_retry here and min_rnr_timer there"),
+	TEXT(LOC_RDD_VIOL_ERR, "local RDD violation: RD transport only, not used by this library; check the "
+			       "driver"),
+	TEXT(REM_INV_RD_REQ_ERR,
+		"the peer refused an RD request: RD transport only, not used by this library; "
+		"check the driver"),
+	TEXT(REM_ABORT_ERR, "the peer aborted the operation: look for an error on its side"),
+	TEXT(INV_EECN_ERR, "invalid end-to-end context number: RD transport only, not used by this library; "
+			   "check the driver"),
+	TEXT(INV_EEC_STATE_ERR,
+		"invalid end-to-end context state: RD transport only, not used by this library; "
+		"check the driver"),
+	TEXT(FATAL_ERR,
+		"the device failed: check the kernel log and the device's async events; its QPs and CQs "
+		"must be made anew"),
+	TEXT(RESP_TIMEOUT_ERR,
+		"no response in time: check that the peer is alive, the path, and the timeout"),
+	TEXT(GENERAL_ERR, "an error the device has no other name for: vendor_err has its own code"),
+	TEXT(TM_ERR, "tag matching failed: not used by this library; check who else posts on this SRQ"),
+	TEXT(TM_RNDV_INCOMPLETE,
+		"tag matching left a rendezvous to software: not used by this library; check "
+		"who else posts on this SRQ"),
+	TEXT(POST_FAILED, "the operation was queued to the connection's owner and its post failed there: the "
+			  "result's post errno has the cause"),
+	TEXT(TIMED_OUT,
+		"the operation's deadline passed before its completion: its buffers still belong to the "
+		"device; check the peer, or allow more time"),
+	TEXT(CANCELLED,
+		"the operation was cancelled here: its buffers still belong to the device until its late "
+		"completion"),
+	TEXT(STOPPED,
+		"the connection closed before the queued operation was posted: nothing was sent, it may "
+		"be submitted on another connection"),
+	TEXT(CONN_LOST,
+		"the connection was destroyed and this operation's completion never came: whether the "
+		"peer saw it is unknown; check the first error of the connection"),
+};
+
+const char *
+plx_version(void)
+{
+	return STR(PLX_VERSION_MAJOR) "." STR(PLX_VERSION_MINOR) "." STR(PLX_VERSION_PATCH);
+}
+
+/* The enum has a gap between the device's statuses and ours. */
+static const struct status_text *
+text_of(unsigned int status)
+{
+	if (status >= PLX_NB_STATUS || texts[status].name == NULL)
+		return NULL;
+	return &texts[status];
+}
+
+const char *
+plx_status_name(unsigned int status)
+{
+	const struct status_text *t = text_of(status);
+
+	return t != NULL ? t->name : "unknown";
+}
+
+const char *
+plx_status_str(unsigned int status)
+{
+	const struct status_text *t = text_of(status);
+
+	return t != NULL ? t->text
+			 : "a status this library does not know: the raw status has the device's own number";
+}
