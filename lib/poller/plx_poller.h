@@ -42,7 +42,7 @@ typedef unsigned int (*plx_hook_t)(void *arg);
 struct plx_poller_stats {
 	uint64_t turns;
 	uint64_t idle_turns; /**< turns that found nothing to do */
-	uint64_t polls;
+	uint64_t polls;	     /**< of one CQ in one turn */
 	uint64_t empty_polls;
 	uint64_t completions;
 	uint64_t full_polls; /**< polls that gave as many as the budget allows: more were waiting, perhaps */
@@ -59,26 +59,35 @@ struct plx_poller;
 
 /** NULL with rte_errno: EINVAL budget, ENOMEM. On the NUMA node of the caller. */
 struct plx_poller *plx_poller_create(const struct plx_poller_conf *conf);
-/** -EBUSY while its loop runs. */
+/** -EBUSY while its loop runs, or completions of a CQ still wait for room in an inbox. */
 int plx_poller_destroy(struct plx_poller *poller);
 
 /** Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST. */
 int plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispatcher *d);
-/** Stop polling @p cq; safe in a callback. -ENOENT. */
+/**
+ * Stop polling @p cq; safe in a callback. -ENOENT; -EAGAIN: completions polled from it wait for room in the
+ * dispatcher's inbox (of a poller that is not the owner); let the loop turn and call again.
+ */
 int plx_poller_remove_cq(struct plx_poller *poller, struct plx_cq *cq);
 /** Call @p hook(@p arg) once a turn. -ENOSPC, -EEXIST. */
 int plx_poller_add_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);
 int plx_poller_remove_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);
 
-/** One turn. Returns how many things were done. */
+/**
+ * One turn. Returns how many things were done; 0 inside a callback of this poller's own turn, where another one would
+ * deliver out of order.
+ */
 unsigned int plx_poller_once(struct plx_poller *poller);
 
-/** The loop, as an lcore function: rte_eal_remote_launch(plx_poller_run, poller, lcore). Returns 0 after a stop. */
+/**
+ * The loop, as an lcore function: rte_eal_remote_launch(plx_poller_run, poller, lcore). Returns 0 after a stop;
+ * -EBUSY: it runs already.
+ */
 int plx_poller_run(void *poller);
 
 /** Ask the loop to end after the turn that it is in. Any thread. A loop started later ends at once, until reset. */
 void plx_poller_stop(struct plx_poller *poller);
-/** Let a stopped poller run again. Not while its loop runs. */
+/** Let a stopped poller run again. -EBUSY while its loop runs. */
 int plx_poller_reset(struct plx_poller *poller);
 bool plx_poller_running(const struct plx_poller *poller);
 
