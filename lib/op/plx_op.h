@@ -110,7 +110,7 @@ struct plx_op {
 	int32_t post_errno;
 	uint32_t inv_rkey; /**< only with PLX_WC_WITH_INV */
 	uint32_t halves;   /**< atomic, shared dispatchers: {post returned, CQE came} still to come */
-	uint32_t reserved2[3];
+	uint32_t reserved2[5];
 
 	/* Line 3: the op's own SGE list, then the application's private bytes. */
 	struct plx_sge sges[PLX_OP_SGES];
