@@ -84,7 +84,7 @@ struct plx_conn {
 	unsigned int owner;
 	uint16_t home;
 	uint16_t state;	     /**< enum plx_conn_state; atomic */
-	uint32_t kinds;	     /**< PLX_KIND() of what may be submitted */
+	uint32_t kinds;	     /**< PLX_KIND() of what the send queue takes */
 	uint32_t max_msg_sz; /**< bytes, of the port */
 	struct plx_qp_cap cap;
 	uint32_t max_sge_rd;
@@ -95,25 +95,20 @@ struct plx_conn {
 
 	/* Cold. */
 	struct plx_conn_group *group;
-	struct plx_op *waiting; /**< taken from other lcores, without credit yet; oldest first */
-	struct plx_op *waiting_tail;
-	struct plx_op *held; /**< held back for the next post, oldest first */
-	struct plx_op *held_tail;
-	uint32_t nb_held;
-	uint32_t nb_waiting;
-	bool in_waiters;  /**< linked in the group's list of connections with waiting ops */
-	bool closing;	  /**< atomic: somebody asked for it */
-	bool qp_made;
+	struct plx_op_list waiting[2]; /**< sends and receives taken from other lcores, without credit yet */
+	struct plx_op_list held;       /**< held back for the next post */
+	bool in_waiters; /**< linked in the group's list of connections with waiting ops */
+	bool closing;	 /**< atomic: somebody asked for it */
 	uint8_t close_step;
 	struct plx_conn *next_waiter;
 	struct plx_conn *next_closing;
 	struct plx_control_req control;
-	uint64_t drain_deadline;
-	uint64_t empty_seen;
+	uint64_t deadline;   /**< ns of CLOCK_MONOTONIC: of the closing step that waits */
+	uint64_t seen_empty; /**< the CQ's counters when the QP was gone */
+	uint64_t seen_polled;
 	uint64_t *marks;
 	uint32_t nb_cqes; /**< reserved in the CQ */
 	struct plx_qp_path path;
-	struct plx_qp_addr local;
 	unsigned int drain_ms;
 	plx_conn_closed_cb_t closed_cb;
 	plx_conn_lost_cb_t lost_cb;
@@ -196,21 +191,23 @@ uint16_t plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, str
 	struct plx_submit_err *err);
 
 /** Cold: the checks of contract 4.5 in their order. 0 or -errno, with *err filled but for its index. */
-int plx_conn_check(const struct plx_conn *conn, const struct plx_op *op, struct plx_submit_err *err);
+int plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op,
+	struct plx_submit_err *err);
 
-/** Cold: ops[taken] to ops[n-1] were not posted. Undo, and say why. Returns @p taken. */
-uint16_t plx_conn_post_failed(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t taken,
-	uint16_t n, int code, struct plx_submit_err *err);
+/** Cold: of ops[taken] to ops[ready-1] the post did not take the first, for @p code. Undo them, say why. */
+void plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, uint16_t ready, int code,
+	struct plx_submit_err *err);
 
 /** Whether nothing at all is remarkable about @p op, so that plx_conn_check() would say 0. */
 static inline bool
-plx_conn_op_plain(const struct plx_conn *conn, const struct plx_op *op)
+plx_conn_op_plain(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op)
 {
+	uint32_t kinds = q == &conn->sq ? conn->kinds : PLX_KIND(PLX_OPCODE_RECV);
 	uint32_t len = op->wr.num_sge != 0 ? op->sge.length : 0;
 	uint32_t limit = op->wr.flags & PLX_WR_INLINE ? conn->cap.inline_len : conn->max_msg_sz;
 
 	return op->state == PLX_OP_PREPARED && op->attention == 0 && op->wr.sg_list == &op->sge &&
-	       len <= limit && (conn->kinds >> op->wr.opcode & 1);
+	       len <= limit && (kinds >> op->wr.opcode & 1);
 }
 
 /**
@@ -230,10 +227,9 @@ plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn,
 	for (ready = 0; ready < n; ready++) {
 		struct plx_op *op = ops[ready];
 
-		if (__builtin_expect(!plx_conn_op_plain(conn, op), 0)) {
-			code = plx_conn_check(conn, op, err);
-			if (code != 0)
-				break;
+		if (__builtin_expect(!plx_conn_op_plain(conn, q, op), 0) && plx_conn_check(conn, q, op, err) != 0) {
+			err->index = ready;
+			break;
 		}
 		if (__builtin_expect(!(op->attention & PLX_OP_OWN_HOME), 1))
 			op->home = conn->home;
@@ -248,8 +244,8 @@ plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn,
 	plx_dispatcher_post_begin(conn->dispatcher);
 	posted = q == &conn->sq ? fast->post_send(conn->qp, wrs, ready, &code)
 				: fast->post_recv(conn->qp, wrs, ready, &code);
-	if (__builtin_expect(posted < n, 0))
-		posted = plx_conn_post_failed(conn, q, ops, posted, n, code, err);
+	if (__builtin_expect(posted < ready, 0))
+		plx_conn_post_undo(q, ops, posted, ready, code, err);
 	plx_dispatcher_post_end(conn->dispatcher);
 	return posted;
 }

@@ -72,7 +72,8 @@ struct plx_cq {
 	struct plx_device *dev;
 	uint32_t nb_cqe;   /**< granted size */
 	uint32_t reserved; /**< CQEs promised to connections (lib/conn, contract 10.1); atomic */
-	uint64_t nb_empty; /**< polls that found nothing; written by the owner */
+	uint64_t nb_empty;  /**< polls that found nothing; owner */
+	uint64_t nb_polled; /**< completions that polls gave; owner */
 	uint32_t nb_qps;   /**< send and receive queues that complete here; lib/device's, atomic */
 };
 
@@ -88,13 +89,18 @@ plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n,
 	return qp->fast->post_recv(qp, wrs, n, err);
 }
 
-/** Poll, and keep count of the polls that found the CQ empty (contract 1.6 waits for one). */
+/**
+ * Poll, and count. Once a poll has found the CQ empty, or nb_cqe completions have come out, everything that was in it
+ * before has been seen (contract 1.6).
+ */
 static inline int
 plx_cq_poll(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)
 {
 	int got = cq->fast->poll_cq(cq, wcs, n);
 
-	if (got == 0)
+	if (got > 0)
+		cq->nb_polled += (unsigned int)got;
+	else if (got == 0)
 		cq->nb_empty++;
 	return got;
 }

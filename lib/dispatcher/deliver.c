@@ -72,17 +72,6 @@ owned_claim(struct plx_dispatcher *d, const struct plx_wc *wc)
 	return op;
 }
 
-static void
-early_append(struct plx_dispatcher *d, struct plx_op *op)
-{
-	op->next = NULL;
-	if (d->early != NULL)
-		d->early_tail->next = op;
-	else
-		d->early = op;
-	d->early_tail = op;
-}
-
 /** Send a settled op where it belongs: to its home's lane, or its callback here and now. */
 static inline void
 owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
@@ -90,7 +79,7 @@ owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 	if (op->home != d->owner && op->home != PLX_HOME_ANY)
 		handoff_add(out, d->home_of[op->home], op);
 	else if (__builtin_expect(d->nb_posting != 0, 0))
-		early_append(d, op);
+		plx_op_list_append(&d->early, op);
 	else if (__builtin_expect(!home_settle(op), 0))
 		count(&d->own->nb_orphans, 1);
 }
@@ -98,11 +87,8 @@ owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 void
 plx_dispatcher_run_early(struct plx_dispatcher *d)
 {
-	while (d->early != NULL && d->nb_posting == 0) {
-		struct plx_op *op = d->early;
-
-		d->early = op->next;
-		if (!home_settle(op))
+	while (d->early.nb != 0 && d->nb_posting == 0) {
+		if (!home_settle(plx_op_list_take(&d->early)))
 			count(&d->own->nb_orphans, 1);
 	}
 }
@@ -113,6 +99,8 @@ owned_deliver(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 	struct handoff out = {.home = NULL, .nb = 0};
 	uint64_t delivered = 0;
 
+	if (__builtin_expect(d->early.nb != 0, 0))
+		plx_dispatcher_run_early(d);
 	for (uint16_t i = 0; i < n; i++) {
 		struct plx_op *op = owned_claim(d, &wcs[i]);
 
@@ -201,8 +189,11 @@ plx_dispatcher_once(struct plx_dispatcher *d)
 
 	if (lcore >= RTE_MAX_LCORE)
 		return 0;
-	if (lcore == d->owner)
+	if (lcore == d->owner) {
+		did += d->early.nb;
+		plx_dispatcher_run_early(d);
 		did += inbox_once(d);
+	}
 	if (d->home_of[lcore] != NULL)
 		did += home_once(d, d->home_of[lcore]);
 	return did;

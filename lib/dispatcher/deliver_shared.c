@@ -86,8 +86,11 @@ plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken)
 
 	if (undone)
 		plx_op_set_state(op, PLX_OP_PREPARED);
-	if (!dispatcher_is_shared(d))
-		plx_dispatcher_post_end(d);
-	else if (!undone)
-		shared_half_done(d, op);
+	if (dispatcher_is_shared(d)) {
+		if (!undone)
+			shared_half_done(d, op);
+		return;
+	}
+	plx_dispatcher_post_end(d);
+	plx_dispatcher_run_early(d);
 }

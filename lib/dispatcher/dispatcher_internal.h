@@ -10,7 +10,6 @@
  */
 
 #include "plx_dispatcher.h"
-#include "plx_op_queue.h"
 
 static inline bool
 dispatcher_is_shared(const struct plx_dispatcher *d)

@@ -37,14 +37,8 @@ void
 plx_dispatcher_keep(struct plx_op *op, void *arg)
 {
 	struct plx_dispatcher *d = arg;
-	struct plx_home *home = d->home_of[rte_lcore_id()];
 
-	op->next = NULL;
-	if (home->done != NULL)
-		home->done_tail->next = op;
-	else
-		home->done = op;
-	home->done_tail = op;
+	plx_op_list_append(&d->home_of[rte_lcore_id()]->done, op);
 }
 
 uint16_t
@@ -53,11 +47,8 @@ plx_dispatcher_take_burst(struct plx_dispatcher *d, struct plx_op **ops, uint16_
 	struct plx_home *home = d->home_of[rte_lcore_id()];
 	uint16_t got = 0;
 
-	while (got < n && home->done != NULL) {
-		ops[got] = home->done;
-		home->done = home->done->next;
-		got++;
-	}
+	while (got < n && home->done.nb != 0)
+		ops[got++] = plx_op_list_take(&home->done);
 	return got;
 }
 

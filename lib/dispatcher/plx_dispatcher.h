@@ -39,6 +39,7 @@
 #include "plx_lane.h"
 #include "plx_op.h"
 #include "plx_op_pool.h"
+#include "plx_op_queue.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,8 +62,7 @@ struct plx_home {
 	unsigned int lcore;
 	struct plx_lane *ops;	   /**< completed ops; NULL on an owner that only calls back inline */
 	struct plx_lane *abandons; /**< ids that other threads gave up on */
-	struct plx_op *done;	   /**< for plx_dispatcher_take_burst(), oldest first */
-	struct plx_op *done_tail;
+	struct plx_op_list done;   /**< kept for plx_dispatcher_take_burst() */
 	uint64_t nb_settled;	   /**< ops of the lane that are over; read by the owner */
 	uint64_t nb_orphans;	   /**< completions that nobody waited for */
 	uint64_t nb_abandoned_late; /**< abandons of an op that was over already */
@@ -89,8 +89,7 @@ struct plx_dispatcher {
 	struct plx_op_pool *pool;
 	unsigned int owner; /**< LCORE_ID_ANY: SHARED */
 	unsigned int nb_posting; /**< post calls that are running on the owner */
-	struct plx_op *early;	 /**< completed during a post, oldest first */
-	struct plx_op *early_tail;
+	struct plx_op_list early; /**< completed during a post */
 	struct plx_home *own;	 /**< the owner as a home; NULL: SHARED */
 	struct plx_lane *inbox;
 	struct plx_dispatcher_stats stats;
@@ -168,10 +167,13 @@ int plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op);
 /** The post call returned: it took the op, or not, and then the op is PREPARED again. */
 void plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken);
 
-/** OWNED, owner: the outermost post call has returned; run what completed meanwhile. */
+/** OWNED, owner: run what completed during a post call that has returned. plx_dispatcher_once() does it too. */
 void plx_dispatcher_run_early(struct plx_dispatcher *d);
 
-/** OWNED, owner: one post call begins / has returned. For bursts: once per call, not per op. */
+/**
+ * OWNED, owner: one post call begins / has returned; once per call, not per op. What completed meanwhile waits
+ * for the next deliver or once, so that no callback runs inside the submit that posted its op.
+ */
 static inline void
 plx_dispatcher_post_begin(struct plx_dispatcher *d)
 {
@@ -181,8 +183,7 @@ plx_dispatcher_post_begin(struct plx_dispatcher *d)
 static inline void
 plx_dispatcher_post_end(struct plx_dispatcher *d)
 {
-	if (__builtin_expect(--d->nb_posting == 0 && d->early != NULL, 0))
-		plx_dispatcher_run_early(d);
+	d->nb_posting--;
 }
 
 /** OWNED, owner: settle a taken op for which no CQE will come, with @p status and @p err (0 or -errno). */

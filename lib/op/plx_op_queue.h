@@ -25,6 +25,37 @@
 extern "C" {
 #endif
 
+/** Ops in custody, first in first out, linked by op->next. Zero is the empty list. */
+struct plx_op_list {
+	struct plx_op *first;
+	struct plx_op *last;
+	uint32_t nb;
+};
+
+static inline void
+plx_op_list_append(struct plx_op_list *list, struct plx_op *op)
+{
+	op->next = NULL;
+	if (list->nb++ != 0)
+		list->last->next = op;
+	else
+		list->first = op;
+	list->last = op;
+}
+
+/** The oldest op of @p list, taken off it; NULL when it is empty. */
+static inline struct plx_op *
+plx_op_list_take(struct plx_op_list *list)
+{
+	struct plx_op *op = list->first;
+
+	if (list->nb == 0)
+		return NULL;
+	list->nb--;
+	list->first = op->next;
+	return op;
+}
+
 struct plx_op_queue {
 	uint32_t head;	/**< posts so far */
 	uint32_t tail;	/**< posts before this one are over */

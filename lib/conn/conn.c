@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "plx_conn.h"
+
+#include <errno.h>
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "conn_internal.h"
+#include "plx_log.h"
+
+#define DEFAULT_DEPTH	 128
+#define DEFAULT_DRAIN_MS 1000
+
+/** What plx_conn_create() hands to the control thread. */
+struct make {
+	struct plx_conn *conn;
+	struct plx_pd *pd;
+	struct plx_qp_cap cap;
+};
+
+/** Reserve the CQEs of a connection with @p cap; -ENOSPC, and nothing reserved, if they do not fit. */
+static int
+cqes_reserve(struct plx_conn *conn, const struct plx_qp_cap *cap)
+{
+	struct plx_cq *cq = conn->group->cq;
+	uint32_t need = plx_conn_cqes(cap);
+	uint32_t used = __atomic_fetch_add(&cq->reserved, need, __ATOMIC_RELAXED);
+
+	if ((uint64_t)used + need > cq->nb_cqe) {
+		__atomic_fetch_sub(&cq->reserved, need, __ATOMIC_RELAXED);
+		PLX_LOG(ERR, "CQ full: %u of %u CQEs reserved, connection needs %u (%u sends, %u receives)", used,
+			cq->nb_cqe, need, cap->send_depth, cap->recv_depth);
+		return -ENOSPC;
+	}
+	conn->nb_cqes = need;
+	return 0;
+}
+
+static void
+cqes_release(struct plx_conn *conn)
+{
+	__atomic_fetch_sub(&conn->group->cq->reserved, conn->nb_cqes, __ATOMIC_RELAXED);
+	conn->nb_cqes = 0;
+}
+
+/** Control thread: the QP, once its CQEs are reserved. A device may grant more than it had said. */
+static int
+make_qp(void *arg)
+{
+	struct make *make = arg;
+	struct plx_conn *conn = make->conn;
+	struct plx_qp_conf conf = {
+		.send_cq = conn->group->cq,
+		.recv_cq = conn->group->cq,
+		.cap = make->cap,
+		.transport = PLX_TRANSPORT_RC,
+	};
+	struct plx_qp_cap granted = make->cap;
+	int err = plx_qp_limits(make->pd->dev, &granted);
+
+	if (err == 0)
+		err = cqes_reserve(conn, &granted);
+	if (err != 0)
+		return err;
+	conn->qp = plx_qp_create(make->pd, &conf);
+	if (conn->qp == NULL) {
+		err = -rte_errno;
+		cqes_release(conn);
+		return err;
+	}
+	if (plx_conn_cqes(&conn->qp->cap) != conn->nb_cqes) {
+		cqes_release(conn);
+		err = cqes_reserve(conn, &conn->qp->cap);
+		if (err != 0)
+			plx_qp_destroy(conn->qp);
+	}
+	return err;
+}
+
+static void
+overtaken(struct plx_op_queue *q, struct plx_op *op)
+{
+	struct plx_conn *conn = q->conn;
+
+	conn->lost_cb(conn, op, conn->arg);
+}
+
+static int
+queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int socket_id)
+{
+	int err = plx_op_queue_init(q, depth, socket_id);
+
+	if (err != 0)
+		return err;
+	q->conn = conn;
+	q->qp_num = conn->qp->qp_num;
+	q->overtaken = conn->lost_cb != NULL ? overtaken : NULL;
+	conn_update_limit(conn, q);
+	return 0;
+}
+
+/** The part of a connection that submit reads, from what was granted. */
+static int
+conn_fill(struct plx_conn *conn, const struct plx_pd *pd)
+{
+	const struct plx_device_caps *caps = plx_device_caps(pd->dev);
+	unsigned int port = conn->path.port;
+	struct plx_port_attr attr;
+	int err;
+
+	if (port == 0) {
+		err = plx_port_default(pd->dev);
+		if (err < 0)
+			return err;
+		port = (unsigned int)err;
+	}
+	err = plx_port_query(pd->dev, port, &attr);
+	if (err != 0)
+		return err;
+	conn->fast = conn->qp->fast;
+	conn->cap = conn->qp->cap;
+	conn->kinds = caps->kinds & ~PLX_KIND(PLX_OPCODE_RECV);
+	conn->max_msg_sz = attr.max_msg_sz;
+	conn->max_sge_rd = caps->max_sge_rd;
+	err = queue_make(conn, &conn->sq, conn->cap.send_depth, caps->socket_id);
+	if (err != 0)
+		return err;
+	return queue_make(conn, &conn->rq, conn->cap.recv_depth, caps->socket_id);
+}
+
+static void
+cap_defaults(struct plx_qp_cap *cap)
+{
+	if (cap->send_depth == 0)
+		cap->send_depth = DEFAULT_DEPTH;
+	if (cap->recv_depth == 0)
+		cap->recv_depth = DEFAULT_DEPTH;
+	if (cap->send_sge == 0)
+		cap->send_sge = 1;
+	if (cap->recv_sge == 0)
+		cap->recv_sge = 1;
+}
+
+static struct plx_conn *
+conn_alloc(const struct plx_conn_conf *conf)
+{
+	struct plx_dispatcher *d = conf->group->dispatcher;
+	int socket_id = plx_device_caps(conf->pd->dev)->socket_id;
+	struct plx_conn *conn;
+
+	if (!plx_dispatcher_has_home(d, conf->home)) {
+		PLX_LOG(ERR, "connection: lcore %u is no home of dispatcher %s (owner %u, %u homes)", conf->home,
+			d->name, d->owner, d->nb_homes);
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	conn = rte_zmalloc_socket("plx_conn", sizeof(*conn) + d->nb_homes * sizeof(uint64_t),
+		RTE_CACHE_LINE_SIZE, socket_id);
+	if (conn == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	conn->marks = (uint64_t *)(conn + 1);
+	conn->group = conf->group;
+	conn->dispatcher = d;
+	conn->owner = d->owner;
+	conn->home = (uint16_t)conf->home;
+	conn->path = conf->path;
+	conn->drain_ms = conf->drain_ms != 0 ? conf->drain_ms : DEFAULT_DRAIN_MS;
+	conn->closed_cb = conf->closed_cb;
+	conn->lost_cb = conf->lost_cb;
+	conn->arg = conf->arg;
+	return conn;
+}
+
+/** Control thread, when a half-made or unused connection goes. */
+static int
+unmake_qp(void *arg)
+{
+	return plx_qp_destroy(arg);
+}
+
+static void
+conn_free(struct plx_conn *conn)
+{
+	plx_op_queue_fini(&conn->sq);
+	plx_op_queue_fini(&conn->rq);
+	rte_free(conn);
+}
+
+struct plx_conn *
+plx_conn_create(const struct plx_conn_conf *conf)
+{
+	struct plx_conn *conn = conn_alloc(conf);
+	struct make make = {.conn = conn, .pd = conf->pd, .cap = conf->cap};
+	int err;
+
+	if (conn == NULL)
+		return NULL;
+	cap_defaults(&make.cap);
+	err = plx_control_sync(conf->group->control, make_qp, &make);
+	if (err != 0)
+		goto free_conn;
+	err = conn_fill(conn, conf->pd);
+	if (err != 0)
+		goto destroy_qp;
+	__atomic_fetch_add(&conf->group->nb_conns, 1, __ATOMIC_RELAXED);
+	return conn;
+
+destroy_qp:
+	plx_control_sync(conf->group->control, unmake_qp, conn->qp);
+	cqes_release(conn);
+free_conn:
+	conn_free(conn);
+	rte_errno = -err;
+	return NULL;
+}
+
+int
+plx_conn_local_attr(struct plx_conn *conn, struct plx_qp_addr *addr)
+{
+	return conn->qp != NULL ? plx_qp_local_addr(conn->qp, &conn->path, addr) : -ENOTCONN;
+}
+
+struct bring_up {
+	struct plx_conn *conn;
+	const struct plx_qp_addr *peer;
+};
+
+static int
+control_bring_up(void *arg)
+{
+	struct bring_up *up = arg;
+
+	return plx_qp_bring_up(up->conn->qp, &up->conn->path, up->peer);
+}
+
+int
+plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer)
+{
+	struct bring_up up = {.conn = conn, .peer = peer};
+	int err;
+
+	if (plx_conn_state(conn) != PLX_CONN_IDLE)
+		return -EISCONN;
+	err = plx_control_sync(conn->group->control, control_bring_up, &up);
+	if (err != 0)
+		return err;
+	return conn_state_change(conn, PLX_CONN_READY) ? 0 : -EISCONN;
+}
+
+int
+plx_conn_destroy(struct plx_conn *conn)
+{
+	enum plx_conn_state state = plx_conn_state(conn);
+	bool unused = state == PLX_CONN_IDLE && !__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) &&
+		      conn->sq.head == 0 && conn->rq.head == 0;
+	int err;
+
+	if (state != PLX_CONN_CLOSED && !unused)
+		return -EBUSY;
+	if (unused) {
+		err = plx_control_sync(conn->group->control, unmake_qp, conn->qp);
+		if (err != 0)
+			return err;
+		cqes_release(conn);
+	}
+	__atomic_fetch_sub(&conn->group->nb_conns, 1, __ATOMIC_RELEASE);
+	conn_free(conn);
+	return 0;
+}
+
+void
+plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats)
+{
+	const struct plx_op_queue *sq = &conn->sq, *rq = &conn->rq;
+	uint64_t lost = sq->nb_lost + rq->nb_lost, late = sq->nb_late + rq->nb_late;
+
+	*stats = (struct plx_conn_stats){
+		.lost = lost - late,
+		.late = late,
+		.in_flight = (sq->head - sq->tail) + (rq->head - rq->tail),
+		.waiting = conn->waiting[0].nb + conn->waiting[1].nb,
+	};
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+
+#include "conn_internal.h"
+
+/** Bytes of all SGEs; 64 bits are enough for any list that has a 32-bit count. */
+static uint64_t
+op_length(const struct plx_op *op)
+{
+	uint64_t len = 0;
+
+	for (uint32_t i = 0; i < op->wr.num_sge; i++)
+		len += op->wr.sg_list[i].length;
+	return len;
+}
+
+static uint32_t
+sge_limit(const struct plx_conn *conn, const struct plx_op *op)
+{
+	if (op->wr.opcode == PLX_OPCODE_RECV)
+		return conn->cap.recv_sge;
+	if (op->wr.opcode == PLX_OPCODE_READ)
+		return RTE_MIN(conn->cap.send_sge, conn->max_sge_rd);
+	return conn->cap.send_sge;
+}
+
+static int
+refuse(struct plx_submit_err *err, int code, uint64_t got, uint64_t limit)
+{
+	*err = (struct plx_submit_err){.code = code, .got = got, .limit = limit};
+	return code;
+}
+
+/** Sizes, in the order of contract 4.5. */
+static int
+check_sizes(const struct plx_conn *conn, const struct plx_op *op, struct plx_submit_err *err)
+{
+	uint64_t len = op_length(op);
+
+	if (op->attention & PLX_OP_BAD_LENGTH)
+		return refuse(err, -EOVERFLOW, UINT64_C(1) << 32, UINT32_MAX);
+	/* A receive may be larger than any message. */
+	if (len > conn->max_msg_sz && op->wr.opcode != PLX_OPCODE_RECV)
+		return refuse(err, -EMSGSIZE, len, conn->max_msg_sz);
+	if (op->attention & PLX_OP_BAD_RANGE)
+		return refuse(err, -ERANGE, len, 0);
+	if ((op->wr.flags & PLX_WR_INLINE) && len > conn->cap.inline_len)
+		return refuse(err, -ENOBUFS, len, conn->cap.inline_len);
+	if (op->wr.num_sge > sge_limit(conn, op))
+		return refuse(err, -E2BIG, op->wr.num_sge, sge_limit(conn, op));
+	return 0;
+}
+
+int
+plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op,
+	struct plx_submit_err *err)
+{
+	uint32_t kinds = q == &conn->sq ? conn->kinds : PLX_KIND(PLX_OPCODE_RECV);
+	int code;
+
+	if (op->state != PLX_OP_PREPARED)
+		return refuse(err, -EBUSY, op->state, PLX_OP_PREPARED);
+	if (!(kinds >> op->wr.opcode & 1))
+		return refuse(err, -ENOTSUP, op->wr.opcode, kinds);
+	if ((op->attention & PLX_OP_OWN_HOME) && !plx_dispatcher_has_home(conn->dispatcher, op->home))
+		return refuse(err, -EINVAL, op->home, conn->home);
+	code = check_sizes(conn, op, err);
+	if (code != 0)
+		return code;
+	if (op->attention & PLX_OP_BAD_ATOMIC)
+		return refuse(err, -EINVAL, op_length(op), 8);
+	if (op->attention & PLX_OP_BAD_ALIGN)
+		return refuse(err, -EFAULT, op->wr.remote_addr % 8, 0);
+	if (op->attention & PLX_OP_BAD_RIGHTS)
+		return refuse(err, -EACCES, 0, 0);
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+
+#include "conn_internal.h"
+#include "plx_clock.h"
+#include "plx_log.h"
+
+/**
+ * @file
+ * Closing, step by step, on the owner (contract 11.7, 1.6):
+ *
+ *      STOP ---------> TO_ERROR ----> DRAIN ----------------> DESTROY ----> EMPTY ----------> CALLBACKS ----> closed
+ *      ops without     control: QP    until flushed,          control:      until the CQ      until every
+ *      a post: STOPPED to ERR         or the deadline         the QP goes   was seen empty,   callback has
+ *                                                                           rest: CONN_LOST   returned
+ *
+ * What never completed is settled only when the QP is gone and every completion that was in the CQ then has been seen.
+ */
+
+enum close_step { STOP, TO_ERROR, TO_ERROR_ASKED, DRAIN, DESTROY, DESTROY_ASKED, EMPTY, CALLBACKS };
+
+static uint64_t
+deadline_after_ms(unsigned int ms)
+{
+	return plx_clock_monotonic_ns() + ms * UINT64_C(1000000);
+}
+
+static bool
+deadline_passed(const struct plx_conn *conn)
+{
+	return plx_clock_monotonic_ns() >= conn->deadline;
+}
+
+/* ---- the two verbs that block, on the control thread ------------------------------------- */
+
+static int
+control_to_error(struct plx_control_req *req)
+{
+	return plx_qp_to_error(plx_container_of(req, struct plx_conn, control)->qp);
+}
+
+static int
+control_destroy(struct plx_control_req *req)
+{
+	return plx_qp_destroy(plx_container_of(req, struct plx_conn, control)->qp);
+}
+
+static void
+control_done(struct plx_control_req *req)
+{
+	struct plx_conn *conn = plx_container_of(req, struct plx_conn, control);
+
+	if (conn->close_step == TO_ERROR_ASKED) {
+		if (req->result != 0)
+			PLX_LOG(ERR, "QP %u: cannot be taken to ERR: error %d", conn->sq.qp_num, -req->result);
+		conn->deadline = deadline_after_ms(conn->drain_ms);
+		conn->close_step = DRAIN;
+		return;
+	}
+	if (req->result != 0) {
+		PLX_LOG(ERR, "QP %u: cannot be destroyed: error %d; tried again", conn->sq.qp_num, -req->result);
+		conn->close_step = DESTROY;
+		return;
+	}
+	conn->qp = NULL;
+	conn->seen_empty = conn->group->cq->nb_empty;
+	conn->seen_polled = conn->group->cq->nb_polled;
+	conn->deadline = deadline_after_ms(conn->drain_ms);
+	conn->close_step = EMPTY;
+}
+
+/** Ask the control thread; when its queue is full the next turn asks again. */
+static void
+ask(struct plx_conn *conn, plx_control_fn_t fn, enum close_step asked)
+{
+	conn->control.fn = fn;
+	conn->control.done = control_done;
+	if (plx_control_submit(conn->group->control, &conn->control) == 0)
+		conn->close_step = (uint8_t)asked;
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static void
+fail_list(struct plx_conn *conn, struct plx_op_list *list, enum plx_status status)
+{
+	struct plx_op *op;
+
+	while ((op = plx_op_list_take(list)) != NULL)
+		plx_dispatcher_fail(conn->dispatcher, op, status, 0);
+}
+
+static void
+fail_unsettled(struct plx_conn *conn, struct plx_op_queue *q)
+{
+	struct plx_op *op;
+
+	while ((op = plx_op_queue_take_unsettled(q)) != NULL)
+		plx_dispatcher_fail(conn->dispatcher, op, PLX_ST_CONN_LOST, 0);
+}
+
+/** Whether the device may still flush something; what was overtaken it will not. */
+static bool
+flushed(const struct plx_conn *conn)
+{
+	return conn->sq.head == conn->sq.tail && conn->rq.head == conn->rq.tail;
+}
+
+/** Whether every completion that was in the CQ when the QP went has been seen, or the CQ is dead. */
+static bool
+cq_seen_through(const struct plx_conn *conn)
+{
+	const struct plx_cq *cq = conn->group->cq;
+
+	return cq->nb_empty != conn->seen_empty || cq->nb_polled - conn->seen_polled >= cq->nb_cqe ||
+	       deadline_passed(conn);
+}
+
+static void
+step_empty(struct plx_conn *conn)
+{
+	fail_unsettled(conn, &conn->sq);
+	fail_unsettled(conn, &conn->rq);
+	__atomic_fetch_sub(&conn->group->cq->reserved, conn->nb_cqes, __ATOMIC_RELAXED);
+	conn->nb_cqes = 0;
+	plx_dispatcher_mark(conn->dispatcher, conn->marks);
+	conn->close_step = CALLBACKS;
+}
+
+static bool
+step_callbacks(struct plx_conn *conn)
+{
+	if (conn->dispatcher->early.nb != 0 || !plx_dispatcher_passed(conn->dispatcher, conn->marks))
+		return false;
+	conn_state_change(conn, PLX_CONN_CLOSED);
+	if (conn->closed_cb != NULL)
+		conn->closed_cb(conn, conn->arg);
+	return true;
+}
+
+bool
+conn_close_once(struct plx_conn *conn)
+{
+	switch ((enum close_step)conn->close_step) {
+	case STOP:
+		fail_list(conn, &conn->waiting[0], PLX_ST_STOPPED);
+		fail_list(conn, &conn->waiting[1], PLX_ST_STOPPED);
+		fail_list(conn, &conn->held, PLX_ST_STOPPED);
+		conn->close_step = TO_ERROR;
+		/* fall through */
+	case TO_ERROR:
+		ask(conn, control_to_error, TO_ERROR_ASKED);
+		return false;
+	case DRAIN:
+		if (!flushed(conn) && !deadline_passed(conn))
+			return false;
+		conn->close_step = DESTROY;
+		/* fall through */
+	case DESTROY:
+		ask(conn, control_destroy, DESTROY_ASKED);
+		return false;
+	case EMPTY:
+		if (cq_seen_through(conn))
+			step_empty(conn);
+		return false;
+	case CALLBACKS:
+		return step_callbacks(conn);
+	case TO_ERROR_ASKED:
+	case DESTROY_ASKED:
+		return false;
+	}
+	return false;
+}
+
+int
+plx_conn_close(struct plx_conn *conn)
+{
+	uintptr_t word = lane_close(conn);
+
+	/* One caller wins; the others are told so (case 2.4). */
+	if (__atomic_exchange_n(&conn->closing, true, __ATOMIC_ACQ_REL))
+		return -EALREADY;
+	if (rte_lcore_id() == conn->owner) {
+		conn_close_begin(conn);
+		return 0;
+	}
+	if (plx_lane_send(conn->group->lane, &word, 1) == 1)
+		return 0;
+	__atomic_store_n(&conn->closing, false, __ATOMIC_RELEASE);
+	return -EAGAIN;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "conn_internal.h"
+#include "plx_log.h"
+
+/** From every lcore but the owner and from aliens; room for every op, and for closes beside them. */
+static struct plx_lane *
+lane_make(const struct plx_conn_group *group)
+{
+	unsigned int producers[RTE_MAX_LCORE], nb = 0, lcore;
+	struct plx_lane_conf conf = {
+		.name = group->name,
+		.consumer = group->dispatcher->owner,
+		.producers = producers,
+		.alien = true,
+		.nb_elem = group->dispatcher->pool->nb_slots + 1024,
+		.elem_size = sizeof(uintptr_t),
+		.socket_id = SOCKET_ID_ANY,
+	};
+
+	RTE_LCORE_FOREACH(lcore)
+		if (lcore != group->dispatcher->owner)
+			producers[nb++] = lcore;
+	conf.nb_producers = nb;
+	return plx_lane_create(&conf);
+}
+
+struct plx_conn_group *
+plx_conn_group_create(const struct plx_conn_group_conf *conf)
+{
+	struct plx_conn_group *group;
+
+	if (conf->dispatcher->owner == LCORE_ID_ANY) {
+		PLX_LOG(ERR, "connection group %s: dispatcher %s is shared; connections need an owner lcore",
+			conf->name, conf->dispatcher->name);
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	group = rte_zmalloc("plx_conn_group", sizeof(*group), RTE_CACHE_LINE_SIZE);
+	if (group == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	snprintf(group->name, sizeof(group->name), "%s", conf->name);
+	group->dispatcher = conf->dispatcher;
+	group->cq = conf->cq;
+	group->control = conf->control;
+	group->lane = lane_make(group);
+	if (group->lane == NULL) {
+		rte_free(group);
+		return NULL;
+	}
+	return group;
+}
+
+unsigned int
+plx_conn_group_nb_conns(const struct plx_conn_group *group)
+{
+	return __atomic_load_n(&group->nb_conns, __ATOMIC_ACQUIRE);
+}
+
+int
+plx_conn_group_destroy(struct plx_conn_group *group)
+{
+	unsigned int nb = plx_conn_group_nb_conns(group);
+
+	if (nb != 0) {
+		PLX_LOG(ERR, "connection group %s: %u connections are not destroyed yet", group->name, nb);
+		return -EBUSY;
+	}
+	plx_lane_destroy(group->lane);
+	rte_free(group);
+	return 0;
+}
+
+/* ---- what other threads sent --------------------------------------------------------------- */
+
+void
+conn_group_add_waiter(struct plx_conn_group *group, struct plx_conn *conn)
+{
+	if (conn->in_waiters)
+		return;
+	conn->in_waiters = true;
+	conn->next_waiter = NULL;
+	if (group->waiters.first != NULL)
+		group->waiters.last->next_waiter = conn;
+	else
+		group->waiters.first = conn;
+	group->waiters.last = conn;
+}
+
+/** Ops in a row for one queue: post what has credit and nobody before it, let the rest wait. */
+static void
+take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
+{
+	struct plx_conn *conn = q->conn;
+	struct plx_op_list *waiting = conn_waiting(conn, q);
+	uint32_t room;
+
+	if (__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE)) {
+		for (unsigned int i = 0; i < n; i++)
+			plx_dispatcher_fail(conn->dispatcher, ops[i], PLX_ST_STOPPED, 0);
+		return;
+	}
+	conn_update_limit(conn, q);
+	room = plx_op_queue_room(q);
+	if (n <= room) {
+		conn_post_taken(conn, q, ops, (uint16_t)n);
+		return;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		plx_op_list_append(waiting, ops[i]);
+	conn_group_add_waiter(conn->group, conn);
+	conn_post_waiting(conn, q);
+	conn_update_limit(conn, q);
+}
+
+static unsigned int
+take_lane(struct plx_conn_group *group)
+{
+	uintptr_t words[PLX_POST_BURST];
+	unsigned int got = plx_lane_recv(group->lane, words, PLX_POST_BURST), end;
+
+	for (unsigned int i = 0; i < got; i = end) {
+		struct plx_op *op = (struct plx_op *)words[i];
+
+		end = i + 1;
+		if (words[i] & 1) {
+			conn_close_begin((struct plx_conn *)(words[i] - 1));
+			continue;
+		}
+		while (end < got && !(words[end] & 1) && ((struct plx_op *)words[end])->queue == op->queue)
+			end++;
+		take_run(op->queue, (struct plx_op **)&words[i], end - i);
+	}
+	return got;
+}
+
+/** Give new credit to connections with waiting ops; who still waits goes to the end of the list. */
+static unsigned int
+serve_waiters(struct plx_conn_group *group)
+{
+	struct plx_conn *conn = group->waiters.first;
+	unsigned int did = 0;
+
+	group->waiters.first = NULL;
+	while (conn != NULL) {
+		struct plx_conn *next = conn->next_waiter;
+
+		conn->in_waiters = false;
+		did += conn_post_waiting(conn, &conn->sq) + conn_post_waiting(conn, &conn->rq);
+		if (!__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) &&
+			(conn->waiting[0].nb != 0 || conn->waiting[1].nb != 0))
+			conn_group_add_waiter(group, conn);
+		conn = next;
+	}
+	return did;
+}
+
+/* ---- closes -------------------------------------------------------------------------------- */
+
+static void
+closing_append(struct plx_conn_group *group, struct plx_conn *conn)
+{
+	conn->next_closing = NULL;
+	if (group->closing.first != NULL)
+		group->closing.last->next_closing = conn;
+	else
+		group->closing.first = conn;
+	group->closing.last = conn;
+}
+
+void
+conn_close_begin(struct plx_conn *conn)
+{
+	conn_state_change(conn, PLX_CONN_DRAINING);
+	conn_update_limit(conn, &conn->sq);
+	conn_update_limit(conn, &conn->rq);
+	closing_append(conn->group, conn);
+}
+
+/** One step for each closing connection. Callbacks may begin more closes: those wait for the next turn. */
+static unsigned int
+serve_closing(struct plx_conn_group *group)
+{
+	struct plx_conn *conn = group->closing.first;
+	unsigned int did = 0;
+
+	group->closing.first = NULL;
+	while (conn != NULL) {
+		struct plx_conn *next = conn->next_closing;
+
+		if (conn_close_once(conn))
+			did++;
+		else
+			closing_append(group, conn);
+		conn = next;
+	}
+	return did;
+}
+
+unsigned int
+plx_conn_group_once(struct plx_conn_group *group)
+{
+	unsigned int did = take_lane(group);
+
+	if (group->waiters.first != NULL)
+		did += serve_waiters(group);
+	did += plx_control_once(group->control);
+	if (group->closing.first != NULL)
+		did += serve_closing(group);
+	return did;
+}
+
+unsigned int
+plx_conn_group_hook(void *group)
+{
+	return plx_conn_group_once(group);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef CONN_INTERNAL_H
+#define CONN_INTERNAL_H
+
+/**
+ * @file
+ * What the files of this room share. Everything here runs on the owner lcore unless it says so.
+ */
+
+#include "plx_conn.h"
+#include "plx_lane.h"
+
+/** Connections in one of the group's lists; each is in a list at most once (in_waiters, closing). */
+struct conn_list {
+	struct plx_conn *first;
+	struct plx_conn *last;
+};
+
+struct plx_conn_group {
+	struct plx_dispatcher *dispatcher;
+	struct plx_cq *cq;
+	struct plx_control *control;
+	struct plx_lane *lane; /**< lane_op() and lane_close() words from other threads */
+	struct conn_list waiters; /**< linked by next_waiter */
+	struct conn_list closing; /**< linked by next_closing */
+	uint32_t nb_conns;	  /**< atomic */
+	char name[32];
+};
+
+/** The lane carries pointers; the lowest bit says that it is a connection to close, not an op to post. */
+static inline uintptr_t
+lane_op(struct plx_op *op)
+{
+	return (uintptr_t)op;
+}
+
+static inline uintptr_t
+lane_close(struct plx_conn *conn)
+{
+	return (uintptr_t)conn | 1;
+}
+
+/** Change the state; false if the table does not allow it (conn_state.c). Any thread, one at a time. */
+bool conn_state_change(struct plx_conn *conn, enum plx_conn_state to);
+
+/** Whether queue @p q of @p conn may be posted to in the present state. Any thread. */
+bool conn_state_admits(const struct plx_conn *conn, const struct plx_op_queue *q);
+
+static inline struct plx_op_list *
+conn_waiting(struct plx_conn *conn, const struct plx_op_queue *q)
+{
+	return &conn->waiting[q == &conn->rq];
+}
+
+/** Let submits take the fast path again, or not, by state, waiting and held ops. */
+void conn_update_limit(struct plx_conn *conn, struct plx_op_queue *q);
+
+/** Post @p n ops that were taken before, n <= room; what the post does not take completes with PLX_ST_POST_FAILED. */
+int conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n);
+
+/** Post waiting ops of @p q as far as there is credit. Returns how many. */
+unsigned int conn_post_waiting(struct plx_conn *conn, struct plx_op_queue *q);
+
+/** Remember that @p conn has waiting ops (conn_group.c). */
+void conn_group_add_waiter(struct plx_conn_group *group, struct plx_conn *conn);
+
+/** Start to close @p conn, whose closing flag the caller has set; moved on by conn_close_once(). */
+void conn_close_begin(struct plx_conn *conn);
+
+/** Move a closing connection on. Returns true once it is CLOSED and its callback has run; it may be freed then. */
+bool conn_close_once(struct plx_conn *conn);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "conn_internal.h"
+
+void
+conn_update_limit(struct plx_conn *conn, struct plx_op_queue *q)
+{
+	bool open = conn_state_admits(conn, q) && conn_waiting(conn, q)->nb == 0 &&
+		    (q == &conn->rq || conn->held.nb == 0);
+
+	q->limit = open ? q->depth : 0;
+}
+
+void
+plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, uint16_t ready, int code,
+	struct plx_submit_err *err)
+{
+	q->head -= ready - taken;
+	for (uint16_t i = taken; i < ready; i++) {
+		plx_op_disarm(ops[i]);
+		plx_op_set_state(ops[i], PLX_OP_PREPARED);
+	}
+	*err = (struct plx_submit_err){.code = code, .index = taken, .got = ready - taken};
+}
+
+/* ---- ops that are taken already ---------------------------------------------------------- */
+
+int
+conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n)
+{
+	const struct plx_wr *wrs[PLX_POST_BURST];
+	uint16_t posted;
+	int code = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		ops[i]->seq = q->head;
+		q->slots[q->head++ & q->mask] = ops[i];
+		plx_op_arm(ops[i]);
+		wrs[i] = &ops[i]->wr;
+	}
+	plx_dispatcher_post_begin(conn->dispatcher);
+	posted = q == &conn->sq ? conn->fast->post_send(conn->qp, wrs, n, &code)
+				: conn->fast->post_recv(conn->qp, wrs, n, &code);
+	q->head -= n - posted;
+	for (uint16_t i = posted; i < n; i++)
+		plx_dispatcher_fail(conn->dispatcher, ops[i], PLX_ST_POST_FAILED, code);
+	plx_dispatcher_post_end(conn->dispatcher);
+	return posted == n ? 0 : code;
+}
+
+/** Post ops of @p list, at most one chain and at most as many as there is credit for. */
+static uint16_t
+post_list(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op_list *list, int *code)
+{
+	struct plx_op *ops[PLX_POST_BURST];
+	uint32_t room = q->depth - (q->head - q->tail);
+	uint16_t n = 0;
+
+	while (n < PLX_POST_BURST && n < room && list->nb != 0)
+		ops[n++] = plx_op_list_take(list);
+	if (n != 0)
+		*code = conn_post_taken(conn, q, ops, n);
+	return n;
+}
+
+unsigned int
+conn_post_waiting(struct plx_conn *conn, struct plx_op_queue *q)
+{
+	struct plx_op_list *waiting = conn_waiting(conn, q);
+	unsigned int did = 0, n;
+	int code;
+
+	if (waiting->nb == 0 || !conn_state_admits(conn, q))
+		return 0;
+	while ((n = post_list(conn, q, waiting, &code)) != 0)
+		did += n;
+	conn_update_limit(conn, q);
+	return did;
+}
+
+/* ---- hold and flush ------------------------------------------------------------------------ */
+
+/** Take @p op without posting it. */
+static void
+hold_one(struct plx_conn *conn, struct plx_op *op)
+{
+	if (!(op->attention & PLX_OP_OWN_HOME))
+		op->home = conn->home;
+	op->queue = &conn->sq;
+	plx_op_set_state(op, PLX_OP_POSTED);
+	plx_op_list_append(&conn->held, op);
+}
+
+static uint16_t
+hold(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+{
+	uint32_t used = conn->sq.head - conn->sq.tail;
+	uint16_t i;
+
+	for (i = 0; i < n; i++) {
+		*err = (struct plx_submit_err){.code = -EAGAIN, .got = n, .limit = conn->sq.depth};
+		if (conn->waiting[0].nb != 0 || conn->held.nb == PLX_POST_BURST ||
+			used + conn->held.nb == conn->sq.depth || plx_conn_check(conn, &conn->sq, ops[i], err) != 0) {
+			err->index = i;
+			break;
+		}
+		hold_one(conn, ops[i]);
+	}
+	conn_update_limit(conn, &conn->sq);
+	return i;
+}
+
+uint16_t
+plx_conn_hold_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+{
+	if (rte_lcore_id() != conn->owner) {
+		*err = (struct plx_submit_err){.code = -EPERM};
+		return 0;
+	}
+	if (!conn_state_admits(conn, &conn->sq)) {
+		*err = (struct plx_submit_err){.code = -ENOTCONN};
+		return 0;
+	}
+	return hold(conn, ops, n, err);
+}
+
+int
+plx_conn_flush(struct plx_conn *conn)
+{
+	int code = 0;
+
+	if (rte_lcore_id() != conn->owner)
+		return -EPERM;
+	if (!conn_state_admits(conn, &conn->sq))
+		return -ENOTCONN;
+	post_list(conn, &conn->sq, &conn->held, &code);
+	conn_update_limit(conn, &conn->sq);
+	return code;
+}
+
+/* ---- the slow ways in ---------------------------------------------------------------------- */
+
+/** The caller's SGE list may go when submit returns: an op that has to travel takes it along. */
+static int
+carry_sges(struct plx_op *op, struct plx_submit_err *err)
+{
+	if (op->wr.sg_list == &op->sge || op->wr.sg_list == op->sges || op->wr.num_sge == 0)
+		return 0;
+	if (op->wr.num_sge > PLX_OP_SGES) {
+		*err = (struct plx_submit_err){.code = -E2BIG, .got = op->wr.num_sge, .limit = PLX_OP_SGES};
+		return -E2BIG;
+	}
+	memcpy(op->sges, op->wr.sg_list, op->wr.num_sge * sizeof(op->sges[0]));
+	op->wr.sg_list = op->sges;
+	return 0;
+}
+
+/** From another lcore: check now, then queue in order to the owner. */
+static uint16_t
+submit_elsewhere(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
+	struct plx_submit_err *err)
+{
+	uint16_t ready, sent;
+
+	for (ready = 0; ready < n; ready++) {
+		struct plx_op *op = ops[ready];
+
+		if (plx_conn_check(conn, q, op, err) != 0 || carry_sges(op, err) != 0) {
+			err->index = ready;
+			break;
+		}
+		if (!(op->attention & PLX_OP_OWN_HOME))
+			op->home = conn->home;
+		op->queue = q;
+		plx_op_set_state(op, PLX_OP_POSTED);
+	}
+	sent = (uint16_t)plx_lane_send(conn->group->lane, ops, ready);
+	if (sent == ready)
+		return sent;
+	for (uint16_t i = sent; i < ready; i++)
+		plx_op_set_state(ops[i], PLX_OP_PREPARED);
+	*err = (struct plx_submit_err){.code = -EAGAIN, .index = sent, .got = n, .limit = sent};
+	return sent;
+}
+
+/** On the owner: in chains, as far as there is credit. */
+static uint16_t
+submit_here(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
+	struct plx_submit_err *err)
+{
+	uint16_t taken = 0;
+
+	conn_update_limit(conn, q); /* the connection may have come up since */
+	while (taken < n) {
+		uint32_t most = RTE_MIN(plx_op_queue_room(q), (uint32_t)PLX_POST_BURST);
+		uint16_t chunk = (uint16_t)RTE_MIN(most, (uint32_t)(n - taken));
+		uint16_t got;
+
+		if (chunk == 0) {
+			*err = (struct plx_submit_err){
+				.code = -EAGAIN, .index = taken, .got = n - taken, .limit = q->depth};
+			break;
+		}
+		got = plx_conn_post_burst_with(conn->fast, conn, q, ops + taken, chunk, err);
+		taken += got;
+		if (got < chunk) {
+			err->index = taken;
+			break;
+		}
+	}
+	return taken;
+}
+
+uint16_t
+plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
+	struct plx_submit_err *err)
+{
+	uint16_t taken;
+
+	if (n == 0)
+		return 0;
+	if (!conn_state_admits(conn, q)) {
+		*err = (struct plx_submit_err){.code = -ENOTCONN, .got = plx_conn_state(conn)};
+		return 0;
+	}
+	if (rte_lcore_id() != conn->owner)
+		return submit_elsewhere(conn, q, ops, n, err);
+	if (q == &conn->rq || conn->held.nb == 0)
+		return submit_here(conn, q, ops, n, err);
+	/* What is held goes first, in the same chain as far as that reaches. */
+	taken = hold(conn, ops, n, err);
+	plx_conn_flush(conn);
+	if (taken < n && err->code == -EAGAIN) {
+		taken += submit_here(conn, q, ops + taken, n - taken, err);
+		err->index = taken;
+	}
+	return taken;
+}
