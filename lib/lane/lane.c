@@ -145,6 +145,8 @@ plx_lane_create(const struct plx_lane_conf *conf)
 			goto destroy;
 	if (conf->alien && lane_add_alien(lane, conf, id) != 0)
 		goto destroy;
+	if (lane->nb_rings == 1 && lane->alien == NULL && lane->elem_size == sizeof(void *))
+		lane->sole = lane->rings[0];
 	return lane;
 
 destroy:
@@ -209,16 +211,46 @@ alien_count(struct rte_ring *ring)
 	return tail.val.pos - __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
 }
 
-unsigned int
-plx_lane_recv_other(
-	struct plx_lane *lane, struct rte_ring *ring, void *elems, unsigned int n, unsigned int *left)
+static unsigned int
+alien_recv(struct plx_lane *lane, void *elems, unsigned int n, unsigned int *left)
 {
-	unsigned int nb = n;
+	/* No more than what was acquired here; the rest may come with the next call. */
+	unsigned int nb = RTE_MIN(n, alien_count(lane->alien));
 
-	/* Of the alien ring no more than was acquired here; the rest may come with the next call. */
-	if (ring == lane->alien)
-		nb = RTE_MIN(n, alien_count(ring));
-	return rte_ring_sc_dequeue_burst_elem(ring, elems, lane->elem_size, nb, left);
+	return rte_ring_sc_dequeue_burst_elem(lane->alien, elems, lane->elem_size, nb, left);
+}
+
+/* One round over the rings, for elements of `elem_size` bytes; best a constant. */
+static inline unsigned int
+recv_round(struct plx_lane *lane, void *elems, unsigned int n, unsigned int elem_size)
+{
+	uint32_t first = lane->next, at = first;
+	unsigned int got = 0;
+
+	do {
+		struct rte_ring *ring = lane->rings[at];
+		void *room = (char *)elems + (size_t)got * elem_size;
+		unsigned int nb, left;
+
+		if (ring == lane->alien)
+			nb = alien_recv(lane, room, n - got, &left);
+		else
+			nb = rte_ring_sc_dequeue_burst_elem(ring, room, elem_size, n - got, &left);
+		plx_lane_saw(lane, nb + left);
+		got += nb;
+		if (++at == lane->nb_rings)
+			at = 0;
+	} while (at != first && got < n);
+	lane->next = at;
+	return got;
+}
+
+unsigned int
+plx_lane_recv_other(struct plx_lane *lane, void *elems, unsigned int n)
+{
+	if (lane->elem_size == sizeof(void *))
+		return recv_round(lane, elems, n, sizeof(void *));
+	return recv_round(lane, elems, n, lane->elem_size);
 }
 
 bool

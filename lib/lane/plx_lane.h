@@ -61,6 +61,7 @@ struct plx_lane {
 	uint32_t elem_size;
 	uint32_t nb_rings;
 	struct rte_ring *alien;				/* the last of `rings`, or NULL */
+	struct rte_ring *sole;				/* the only one, no alien's, of pointers; or NULL */
 	struct rte_ring *rings[PLX_LANE_PRODUCERS + 1]; /* all, for the consumer */
 	struct rte_ring *ring_of[RTE_MAX_LCORE];	/* by producer; NULL: no ring of its own */
 
@@ -95,9 +96,8 @@ void plx_lane_stats(const struct plx_lane *lane, struct plx_lane_stats *stats);
 /** The rest of plx_lane_send(): aliens, refusals, elements that are no pointers. */
 unsigned int plx_lane_send_other(struct plx_lane *lane, const void *elems, unsigned int n);
 
-/** The rest of plx_lane_recv(): the alien ring, elements that are no pointers. */
-unsigned int plx_lane_recv_other(
-	struct plx_lane *lane, struct rte_ring *ring, void *elems, unsigned int n, unsigned int *left);
+/** The rest of plx_lane_recv(): several rings, the alien ring, elements that are no pointers. */
+unsigned int plx_lane_recv_other(struct plx_lane *lane, void *elems, unsigned int n);
 
 /**
  * Send the @p n elements at @p elems.
@@ -121,6 +121,14 @@ plx_lane_send(struct plx_lane *lane, const void *elems, unsigned int n)
 	return rte_ring_sp_enqueue_burst_elem(ring, elems, sizeof(void *), n, NULL);
 }
 
+/* Consumer only: @p nb elements lay in one ring. */
+static inline void
+plx_lane_saw(struct plx_lane *lane, unsigned int nb)
+{
+	if (nb > lane->high_water)
+		__atomic_store_n(&lane->high_water, nb, __ATOMIC_RELAXED);
+}
+
 /**
  * Receive up to @p n elements into @p elems; returns how many. Consumer only.
  *
@@ -131,25 +139,13 @@ plx_lane_send(struct plx_lane *lane, const void *elems, unsigned int n)
 static inline unsigned int
 plx_lane_recv(struct plx_lane *lane, void *elems, unsigned int n)
 {
-	unsigned int got = 0, at = lane->next;
+	unsigned int nb, left;
 
-	for (unsigned int i = 0; i < lane->nb_rings && got < n; i++) {
-		struct rte_ring *ring = lane->rings[at];
-		void *room = (char *)elems + (size_t)got * lane->elem_size;
-		unsigned int nb, left = 0;
-
-		if (ring == lane->alien || lane->elem_size != sizeof(void *))
-			nb = plx_lane_recv_other(lane, ring, room, n - got, &left);
-		else
-			nb = rte_ring_sc_dequeue_burst_elem(ring, room, sizeof(void *), n - got, &left);
-		if (nb + left > lane->high_water)
-			__atomic_store_n(&lane->high_water, nb + left, __ATOMIC_RELAXED);
-		got += nb;
-		if (++at == lane->nb_rings)
-			at = 0;
-	}
-	lane->next = at;
-	return got;
+	if (lane->sole == NULL)
+		return plx_lane_recv_other(lane, elems, n);
+	nb = rte_ring_sc_dequeue_burst_elem(lane->sole, elems, sizeof(void *), n, &left);
+	plx_lane_saw(lane, nb + left);
+	return nb;
 }
 
 /**
