@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef SOFT_CQ_H
+#define SOFT_CQ_H
+
+/**
+ * @file
+ * The completion queue: two rings, so that the common case pays for no other thread.
+ *
+ *      QPs that are posted to by the thread that polls --push_local--> [ local  ] --+
+ *                                                                                   +--> poll
+ *      QPs of other threads, bringing messages      --push_remote---> [ remote ] --+
+ *
+ * `local` is a plain ring. `remote` is lock-free for any number of producers: one reserves a slot by
+ * compare-and-swap and says "in" in the slot's own seq, so a preempted producer hides what is behind it but stops nobody.
+ *
+ * What is full: the two rings together hold nb_cqe. Up to half of that each ring looks only at itself; beyond, it looks
+ * at both. So the limit is exact for one thread, and may be passed by the pushes in flight with several; the rings
+ * themselves have nb_cqe slots each and never overflow. A CQE that does not fit is dropped and counted and the CQ is in
+ * error; what is in it can still be polled (as on rxe).
+ *
+ * Threads: poll and push_local by the polling thread, push_remote by any.
+ */
+
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
+#include "plx_fast.h"
+#include "soft_chore.h"
+#include "soft_sq.h"
+
+struct soft_cqe {
+	struct plx_wc wc;
+	struct soft_sq_done *done; /**< local: the send queue that gets slots back, or NULL */
+	uint64_t position;	   /**< local: up to there; remote: ring position + 1 once the CQE is in */
+};
+
+struct soft_cq {
+	struct plx_cq base;
+	struct soft_cqe *local;
+	struct soft_cqe *remote;
+	uint32_t mask;
+	uint32_t half;
+	struct soft_chores chores;
+	struct soft_sq_dones dones; /**< of the send queues that complete here */
+
+	/* The polling thread's. */
+	uint64_t local_head __rte_cache_aligned;
+	uint64_t local_tail;
+	uint64_t remote_tail;
+	uint32_t remote_first; /**< takes turns, so that neither ring starves */
+	uint32_t nb_local_dropped;
+
+	/* The other producers'. */
+	uint64_t remote_head __rte_cache_aligned;
+	uint64_t remote_tail_seen;
+	uint32_t nb_remote_dropped;
+};
+
+/** 0 or -ENOMEM. Fills base.nb_cqe. */
+int soft_cq_init(struct soft_cq *cq, uint32_t nb_cqe);
+void soft_cq_fini(struct soft_cq *cq);
+
+/** CQEs that found no room so far; above 0 the CQ is in error. Any thread. */
+uint32_t soft_cq_dropped(const struct soft_cq *cq);
+
+bool soft_cq_local_full(const struct soft_cq *cq);
+
+/** A CQE of a queue that the polling thread owns. @p done, @p position: soft_sq.h; NULL for a receive. */
+static inline void
+soft_cq_push_local(struct soft_cq *cq, const struct plx_wc *wc, struct soft_sq_done *done, uint64_t position)
+{
+	struct soft_cqe *cqe = &cq->local[cq->local_head & cq->mask];
+
+	if (unlikely(cq->local_head - cq->local_tail >= cq->half && soft_cq_local_full(cq))) {
+		__atomic_store_n(&cq->nb_local_dropped, cq->nb_local_dropped + 1, __ATOMIC_RELAXED);
+		return;
+	}
+	cqe->wc = *wc;
+	cqe->done = done;
+	cqe->position = position;
+	/* Relaxed: the other producers count with it, nobody else reads what it covers. */
+	__atomic_store_n(&cq->local_head, cq->local_head + 1, __ATOMIC_RELAXED);
+}
+
+/** A CQE from any thread. */
+void soft_cq_push_remote(struct soft_cq *cq, const struct plx_wc *wc);
+
+/** Run chores, then take up to @p n CQEs. */
+int soft_cq_poll(struct plx_cq *base, struct plx_wc *wcs, uint16_t n);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+#include "soft_keys.h"
+
+#include <errno.h>
+
+#include "soft_mem.h"
+
+/* The free slots are a FIFO list through next_free: the one freed longest ago goes first. */
+
+static void
+free_append(struct soft_keys *keys, uint32_t index)
+{
+	keys->regions[index].next_free = keys->nb_slots;
+	if (keys->first_free == keys->nb_slots)
+		keys->first_free = index;
+	else
+		keys->regions[keys->last_free].next_free = index;
+	keys->last_free = index;
+}
+
+int
+soft_keys_init(struct soft_keys *keys, uint32_t max_regions)
+{
+	keys->regions = soft_zalloc((size_t)max_regions * sizeof(keys->regions[0]));
+	if (keys->regions == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&keys->lock, NULL);
+	keys->nb_slots = max_regions;
+	keys->first_free = max_regions;
+	for (uint32_t i = 0; i < max_regions; i++)
+		free_append(keys, i);
+	return 0;
+}
+
+void
+soft_keys_fini(struct soft_keys *keys)
+{
+	pthread_mutex_destroy(&keys->lock);
+	soft_free(keys->regions);
+}
+
+static uint32_t
+generation_next(uint32_t generation)
+{
+	generation = (generation + 1) & SOFT_KEY_GEN_MASK;
+	return generation != 0 ? generation : 1; /* so that no key is ever 0 */
+}
+
+uint32_t
+soft_keys_add(struct soft_keys *keys, const void *pd, uint64_t addr, uint64_t len, uint32_t rights)
+{
+	struct soft_region *region;
+	uint32_t index, key;
+
+	pthread_mutex_lock(&keys->lock);
+	index = keys->first_free;
+	if (index != keys->nb_slots)
+		keys->first_free = keys->regions[index].next_free;
+	pthread_mutex_unlock(&keys->lock);
+	if (index == keys->nb_slots)
+		return 0;
+
+	region = &keys->regions[index];
+	region->generation = generation_next(region->generation);
+	region->rights = rights;
+	region->pd = pd;
+	region->addr = addr;
+	region->len = len;
+	key = region->generation << SOFT_KEY_GEN_SHIFT | index;
+	/* Release: who finds the key in soft_keys_check() finds the region filled in. */
+	__atomic_store_n(&region->key, key, __ATOMIC_RELEASE);
+	return key;
+}
+
+void
+soft_keys_hide(struct soft_keys *keys, uint32_t lkey)
+{
+	/* SEQ_CST: before the look at the gates. Partner: soft_keys_check() behind soft_gate_enter(). */
+	__atomic_store_n(&keys->regions[lkey & 0xffff].key, 0, __ATOMIC_SEQ_CST);
+}
+
+void
+soft_keys_free(struct soft_keys *keys, uint32_t lkey)
+{
+	pthread_mutex_lock(&keys->lock);
+	free_append(keys, lkey & 0xffff);
+	pthread_mutex_unlock(&keys->lock);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef SOFT_KEYS_H
+#define SOFT_KEYS_H
+
+/**
+ * @file
+ * The key table: which memory a key opens, for whom, and for what.
+ *
+ *      31  30          16 15           0
+ *     +---+--------------+--------------+
+ *     | R |  generation  |  slot index  |	R: 0 for an lkey, 1 for the same region's rkey
+ *     +---+--------------+--------------+
+ *
+ * The two keys of a region differ, so that mixing them up is caught here and not on the first NIC. The
+ * generation changes when a slot is used again, and the slot that was freed longest ago is used first: a stale key
+ * opens nothing for a long time.
+ *
+ * Threads: keys are added and removed under a lock; checked by any thread that is inside a gate (soft_gate.h). Who
+ * removes a key waits for the gates before the memory goes: soft_keys_hide(), wait, soft_keys_free().
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <pthread.h>
+
+#include <rte_branch_prediction.h>
+
+#define SOFT_KEY_REMOTE	   0x80000000u
+#define SOFT_KEYS_MAX	   0xffff
+#define SOFT_KEY_GEN_SHIFT 16
+#define SOFT_KEY_GEN_MASK  0x7fffu
+
+/** One region. All but `key` stands still while the key is visible. */
+struct soft_region {
+	uint32_t key; /**< lkey, 0 while the slot is free; generations are never 0 */
+	uint32_t rights;
+	const void *pd;
+	uint64_t addr;
+	uint64_t len;
+	uint32_t generation;
+	uint32_t next_free;
+};
+
+struct soft_keys {
+	struct soft_region *regions;
+	uint32_t nb_slots;
+	uint32_t first_free; /**< oldest; index, nb_slots at the end of the list */
+	uint32_t last_free;
+	pthread_mutex_t lock;
+};
+
+/** 0 or -ENOMEM. At most SOFT_KEYS_MAX regions. */
+int soft_keys_init(struct soft_keys *keys, uint32_t max_regions);
+void soft_keys_fini(struct soft_keys *keys);
+
+/** The lkey of a new region (the rkey is that | SOFT_KEY_REMOTE), or 0: the table is full. */
+uint32_t soft_keys_add(struct soft_keys *keys, const void *pd, uint64_t addr, uint64_t len, uint32_t rights);
+/** From now on nobody finds the key; who has found it may still be copying. */
+void soft_keys_hide(struct soft_keys *keys, uint32_t lkey);
+/** Give the slot back, after the gates. */
+void soft_keys_free(struct soft_keys *keys, uint32_t lkey);
+
+enum soft_access {
+	SOFT_ACCESS_OK,
+	SOFT_ACCESS_KEY,   /**< no such key, or of another PD */
+	SOFT_ACCESS_RIGHT, /**< the region lacks a right */
+	SOFT_ACCESS_RANGE, /**< not wholly inside the region */
+};
+
+/** Whether @p key (lkey or rkey, as @p remote says) opens @p len bytes at @p addr to @p pd with all of @p rights.
+ * No bytes need no key (IBA 10.6.2.2). */
+static inline enum soft_access
+soft_keys_check(const struct soft_keys *keys, const void *pd, uint32_t key, uint32_t remote, uint64_t addr,
+	uint64_t len, uint32_t rights)
+{
+	uint32_t index = key & 0xffff;
+	const struct soft_region *region = &keys->regions[index];
+
+	if (len == 0)
+		return SOFT_ACCESS_OK;
+	/* SEQ_CST, for the gate's argument; also the acquire to soft_keys_add()'s release. */
+	if (unlikely(index >= keys->nb_slots ||
+		    __atomic_load_n(&region->key, __ATOMIC_SEQ_CST) != (key ^ remote) ||
+		    (key & SOFT_KEY_REMOTE) != remote || region->pd != pd))
+		return SOFT_ACCESS_KEY;
+	if (unlikely((region->rights & rights) != rights))
+		return SOFT_ACCESS_RIGHT;
+	/* In this order nothing overflows: the offset is below the length, the rest is compared. */
+	if (unlikely(addr < region->addr || addr - region->addr > region->len ||
+		    len > region->len - (addr - region->addr)))
+		return SOFT_ACCESS_RANGE;
+	return SOFT_ACCESS_OK;
+}
+
+#endif
