@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/**
+ * @file
+ * Post and poll: is the WR legal, execute it, complete it.
+ *
+ * Threads: the QP's owner.
+ */
+
+#include "loopback.h"
+
+#include <errno.h>
+
+#include "soft_sge.h"
+
+/* ---- sends --------------------------------------------------------------------------------- */
+
+/** What a provider refuses while posting; the WR is not taken. */
+static inline int
+send_check(const struct loopback_qp *qp, const struct plx_wr *wr, uint32_t state)
+{
+	if (unlikely(state == PLX_QP_INIT))
+		return -EINVAL;
+	if (unlikely(wr->opcode >= PLX_OPCODE_RECV || !(qp->base.dev->caps.kinds & PLX_KIND(wr->opcode))))
+		return -ENOTSUP;
+	if (unlikely(wr->num_sge > qp->sq.max_sge))
+		return -EINVAL;
+	if ((wr->flags & PLX_WR_INLINE) && (wr->opcode == PLX_OPCODE_READ ||
+		soft_sge_len(wr->sg_list, wr->num_sge) > qp->sq.max_inline))
+		return -EINVAL;
+	if (unlikely(wr->opcode == PLX_OPCODE_READ && qp->rd_atomic == 0))
+		return -EINVAL;
+	return unlikely(soft_sq_full(&qp->sq)) ? -ENOMEM : 0;
+}
+
+void
+loopback_send_complete(struct loopback_qp *qp, const struct plx_wr *wr, uint64_t position, uint8_t status,
+	uint32_t fault, uint32_t len)
+{
+	struct plx_wc wc = {
+		.wr_id = wr->wr_id,
+		.byte_len = len,
+		.qp_num = qp->base.qp_num,
+		.vendor_err = fault,
+		.raw_status = status,
+		.status = status,
+		.opcode = wr->opcode,
+	};
+
+	soft_cq_push_local(loopback_cq(qp->base.send_cq), &wc, qp->sq.done, position);
+}
+
+bool
+loopback_send(struct loopback_qp *qp, const struct plx_wr *wr, uint64_t position)
+{
+	uint32_t len = 0;
+	int verdict = loopback_execute(qp, wr, &len);
+	uint8_t status;
+
+	if (unlikely(verdict < 0)) {
+		verdict = loopback_stall(qp, verdict);
+		if (verdict == SOFT_OK)
+			return false;
+	} else if (likely(verdict == SOFT_OK)) {
+		if (wr->flags & PLX_WR_SIGNALED)
+			loopback_send_complete(qp, wr, position, PLX_ST_SUCCESS, 0, len);
+		return true;
+	}
+	/* A failed WR completes whether it asked to or not, and nothing behind it executes. */
+	status = soft_fault_status(loopback_device(qp->base.dev)->status, verdict);
+	loopback_send_complete(qp, wr, position, status, verdict, 0);
+	loopback_qp_fail(qp);
+	return true;
+}
+
+static inline int
+send_post(struct loopback_qp *qp, const struct plx_wr *wr)
+{
+	uint32_t state = loopback_state(qp);
+	int err = send_check(qp, wr, state);
+
+	if (unlikely(err != 0))
+		return err;
+	qp->sq.posted++;
+	if (likely(state == PLX_QP_RTS && qp->sq.first + 1 == qp->sq.posted &&
+		    loopback_send(qp, wr, qp->sq.posted))) {
+		qp->sq.first = qp->sq.posted;
+		return 0;
+	}
+	soft_sq_keep(&qp->sq, wr);
+	if (state == PLX_QP_ERR)
+		loopback_send_flush(qp);
+	else
+		soft_chores_add(&loopback_cq(qp->base.send_cq)->chores, &qp->send_chore);
+	return 0;
+}
+
+static uint16_t
+loopback_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	struct loopback_qp *qp = loopback_qp(base);
+	uint16_t i;
+
+	soft_gate_enter(&qp->gate);
+	for (i = 0; i < n; i++) {
+		int refused = send_post(qp, wrs[i]);
+
+		if (unlikely(refused != 0)) {
+			*err = refused;
+			break;
+		}
+	}
+	soft_gate_leave(&qp->gate);
+	return i;
+}
+
+/* ---- receives ------------------------------------------------------------------------------ */
+
+void
+loopback_recv_flush(struct loopback_qp *qp, uint64_t wr_id)
+{
+	struct soft_cq *cq = loopback_cq(qp->base.recv_cq);
+	struct plx_wc wc = {
+		.wr_id = wr_id,
+		.qp_num = qp->base.qp_num,
+		.raw_status = PLX_ST_WR_FLUSH_ERR,
+		.status = PLX_ST_WR_FLUSH_ERR,
+		.opcode = PLX_OPCODE_RECV,
+	};
+
+	/* Into the ring that the peer's CQEs went to, so that they stay in front. */
+	if (qp->recv_cqe_local)
+		soft_cq_push_local(cq, &wc, NULL, 0);
+	else
+		soft_cq_push_remote(cq, &wc);
+}
+
+static int
+recv_post(struct loopback_qp *qp, const struct plx_wr *wr)
+{
+	if (likely(!qp->recv_flushed))
+		return soft_rq_push(&qp->rq, wr);
+	if (wr->num_sge > qp->rq.max_sge)
+		return -EINVAL;
+	loopback_recv_flush(qp, wr->wr_id);
+	return 0;
+}
+
+static uint16_t
+loopback_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	struct loopback_qp *qp = loopback_qp(base);
+
+	for (uint16_t i = 0; i < n; i++) {
+		int refused = recv_post(qp, wrs[i]);
+
+		if (unlikely(refused != 0)) {
+			*err = refused;
+			return i;
+		}
+	}
+	return n;
+}
+
+const struct plx_fast_ops loopback_fast = {
+	.post_send = loopback_post_send,
+	.post_recv = loopback_post_recv,
+	.poll_cq = soft_cq_poll,
+};
