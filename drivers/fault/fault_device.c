@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/**
+ * @file
+ * Wrapping a device, what was counted, and the objects that no rule touches.
+ */
+
+#include "fault.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "plx_log.h"
+
+/* ---- device -------------------------------------------------------------------------------- */
+
+static int
+fault_close(struct plx_device *base)
+{
+	struct fault_device *dev = fault_device(base);
+	int err = plx_device_close(dev->inner);
+
+	if (err == 0)
+		free(dev);
+	return err;
+}
+
+static int
+fault_qp_limits(struct plx_device *dev, struct plx_qp_cap *cap)
+{
+	return plx_qp_limits(fault_device(dev)->inner, cap);
+}
+
+static int
+fault_port_query(struct plx_device *dev, unsigned int port, struct plx_port_attr *attr)
+{
+	return plx_port_query(fault_device(dev)->inner, port, attr);
+}
+
+static int
+fault_gid_query(struct plx_device *dev, unsigned int port, unsigned int index, struct plx_gid *gid)
+{
+	return plx_gid_query(fault_device(dev)->inner, port, index, gid);
+}
+
+/* ---- protection domains and memory --------------------------------------------------------- */
+
+static struct plx_pd *
+fault_pd_create(struct plx_device *dev)
+{
+	struct fault_pd *pd = calloc(1, sizeof(*pd));
+
+	if (pd == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	pd->inner = plx_pd_create(fault_device(dev)->inner);
+	if (pd->inner == NULL) {
+		free(pd); /* rte_errno is inner's */
+		return NULL;
+	}
+	return &pd->base;
+}
+
+static int
+fault_pd_destroy(struct plx_pd *base)
+{
+	struct fault_pd *pd = fault_pd(base);
+	int err = plx_pd_destroy(pd->inner);
+
+	if (err == 0)
+		free(pd);
+	return err;
+}
+
+static struct plx_mr *
+fault_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
+{
+	struct fault_mr *mr = calloc(1, sizeof(*mr));
+
+	if (mr == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	mr->inner = plx_mr_register(fault_pd(pd)->inner, addr, len, rights);
+	if (mr->inner == NULL) {
+		free(mr); /* rte_errno is inner's */
+		return NULL;
+	}
+	mr->base.lkey = mr->inner->lkey;
+	mr->base.rkey = mr->inner->rkey;
+	return &mr->base;
+}
+
+static int
+fault_mr_deregister(struct plx_mr *base)
+{
+	struct fault_mr *mr = fault_mr(base);
+	int err = plx_mr_deregister(mr->inner);
+
+	if (err == 0)
+		free(mr);
+	return err;
+}
+
+/** Not registered: nothing is opened by this driver's name. */
+static const struct plx_driver fault_driver = {
+	.name = "fault",
+	.ops = {
+		.close = fault_close,
+		.qp_limits = fault_qp_limits,
+		.port_query = fault_port_query,
+		.gid_query = fault_gid_query,
+		.pd_create = fault_pd_create,
+		.pd_destroy = fault_pd_destroy,
+		.mr_register = fault_mr_register,
+		.mr_deregister = fault_mr_deregister,
+		.cq_create = fault_cq_create,
+		.cq_destroy = fault_cq_destroy,
+		.qp_create = fault_qp_create,
+		.qp_destroy = fault_qp_destroy,
+		.qp_local_addr = fault_qp_local_addr,
+		.qp_bring_up = fault_qp_bring_up,
+		.qp_to_error = fault_qp_to_error,
+		.qp_query_state = fault_qp_query_state,
+	},
+};
+
+/* ---- wrapping ------------------------------------------------------------------------------ */
+
+static _Thread_local char error_text[FAULT_ERROR_LEN];
+
+const char *
+plx_fault_error(void)
+{
+	return error_text;
+}
+
+/** A wrap that failed: @p text for the caller and the log. */
+static struct plx_device *
+wrap_fail(int err, const char *text)
+{
+	if (text != error_text)
+		snprintf(error_text, sizeof(error_text), "%s", text);
+	PLX_LOG(ERR, "fault script: %s", error_text);
+	rte_errno = err;
+	return NULL;
+}
+
+static bool
+script_has(const struct fault_script *script, enum fault_action action)
+{
+	for (unsigned int i = 0; i < script->nb_rules; i++) {
+		if (script->rules[i].action == action)
+			return true;
+	}
+	return false;
+}
+
+struct plx_device *
+plx_fault_wrap(struct plx_device *inner, const char *script)
+{
+	struct fault_script parsed;
+	struct fault_device *dev;
+	char name[PLX_NAME_LEN + sizeof("fault:")];
+
+	if (inner == NULL || script == NULL)
+		return wrap_fail(EINVAL, inner == NULL ? "no device to wrap" : "no script");
+	/* This leaves "" in the text of a good one. */
+	if (fault_script_parse(script, strlen(script), &parsed, error_text) != 0)
+		return wrap_fail(EINVAL, error_text);
+	dev = calloc(1, sizeof(*dev));
+	if (dev == NULL)
+		return wrap_fail(ENOMEM, "out of memory");
+	snprintf(name, sizeof(name), "fault:%s", plx_device_name(inner));
+	plx_device_init(&dev->base, &fault_driver, name);
+	dev->base.caps = *plx_device_caps(inner);
+	dev->inner = inner;
+	dev->script = parsed;
+	dev->fails_send = script_has(&parsed, FAULT_FAIL_SEND);
+	dev->fails_recv = script_has(&parsed, FAULT_FAIL_RECV);
+	dev->holds = script_has(&parsed, FAULT_HOLD);
+	return &dev->base;
+}
+
+/* ---- statistics ---------------------------------------------------------------------------- */
+
+int
+plx_fault_stats(const struct plx_device *base, struct plx_fault_stats *stats)
+{
+	const uint64_t *from = (const uint64_t *)&((const struct fault_device *)base)->stats;
+	uint64_t *to = (uint64_t *)stats;
+
+	static_assert(sizeof(*stats) % sizeof(*to) == 0, "all of one type");
+	if (base->driver != &fault_driver)
+		return -EINVAL;
+	for (unsigned int i = 0; i < sizeof(*stats) / sizeof(*to); i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PLX_FAULT_H
+#define PLX_FAULT_H
+
+/**
+ * @file
+ * A device around another device that misbehaves as a script says.
+ *
+ *      post --> fault --------------------------------> inner
+ *               `fail`: refused here
+ *
+ *      poll <-- fault <-- rule <-- ... <-- rule <------ inner
+ *               drop, dup, hold, error, wrid, poison
+ *
+ * Tests see lost, doubled and late completions, and refused posts, with no hook in any hot path. What was
+ * done is counted, and the counts follow from the script: doc/fault.md has the language.
+ *
+ *      dev = plx_fault_wrap(plx_device_open("loopback0"), "drop cqe 1/1000; hold cqe 32");
+ *
+ * Threads: as any device. A CQ's waiting completions are its owner's; what the rules count over the device is
+ * atomic. Posting and polling allocate nothing and take no lock.
+ */
+
+#include <stdint.h>
+
+#include "plx_device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Wrap @p inner, on which nothing has been made yet. The wrapper has inner's capabilities and limits, and the
+ * name "fault:" and inner's; closing it closes inner. An empty script changes nothing.
+ * NULL with rte_errno: EINVAL bad script, or @p inner or @p script is NULL, ENOMEM; then inner is untouched and
+ * the caller's. plx_fault_error() has the cause.
+ */
+struct plx_device *plx_fault_wrap(struct plx_device *inner, const char *script);
+
+/**
+ * Why this thread's last plx_fault_wrap() returned NULL, "" if it did not:
+ *
+ *      rule 2, column 27: expected N or 1/N (1 to 1000000000), found "1/x"
+ *
+ * Rules and columns count from 1, blank rules too. Valid until the thread's next plx_fault_wrap().
+ */
+const char *plx_fault_error(void);
+
+/** What the rules have done so far, over the device. At rest, with no poll running,
+ * cqes + duplicated = given + dropped + waiting + discarded. */
+struct plx_fault_stats {
+	uint64_t cqes;	       /**< taken off the inner device */
+	uint64_t given;	       /**< to whoever polls */
+	uint64_t dropped;      /**< `drop` */
+	uint64_t duplicated;   /**< `dup`: copies made */
+	uint64_t held;	       /**< `hold`: held so far, once for each rule that did */
+	uint64_t waiting;      /**< held, or copies for which the burst had no room, at this moment */
+	uint64_t discarded;    /**< were waiting when their CQ was destroyed */
+	uint64_t errors;       /**< `error`: successes turned into errors */
+	uint64_t garbled;      /**< `wrid`: wr_ids replaced */
+	uint64_t poisoned;     /**< `poison`: error CQEs */
+	uint64_t failed_posts; /**< `fail`: WRs refused */
+};
+
+/** Fill @p stats, from any thread. -EINVAL: @p dev is no wrapper. */
+int plx_fault_stats(const struct plx_device *dev, struct plx_fault_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
