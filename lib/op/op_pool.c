@@ -98,6 +98,7 @@ pool_populate(struct plx_op_pool *pool)
 	struct rte_mempool *mp = pool->mp;
 	size_t stride = (size_t)mp->header_size + mp->elt_size + mp->trailer_size;
 	size_t len = stride * pool->nb_slots + RTE_CACHE_LINE_SIZE;
+	int populated;
 
 	pool->memory = rte_zmalloc_socket("plx_op_pool", len, RTE_CACHE_LINE_SIZE, mp->socket_id);
 	if (pool->memory == NULL) {
@@ -105,11 +106,16 @@ pool_populate(struct plx_op_pool *pool)
 			mp->name, len, pool->nb_slots, stride);
 		return -ENOMEM;
 	}
-	if (rte_mempool_populate_iova(mp, pool->memory, RTE_BAD_IOVA, len, NULL, NULL) != (int)pool->nb_slots)
-		return -ENOMEM;
+	populated = rte_mempool_populate_iova(mp, pool->memory, RTE_BAD_IOVA, len, NULL, NULL);
 	pool->stride = (uint32_t)stride;
-	rte_mempool_obj_iter(mp, slot_init, pool);
-	return pool->stride != 0 ? 0 : -EFAULT;
+	if (populated == (int)pool->nb_slots)
+		rte_mempool_obj_iter(mp, slot_init, pool);
+	if (populated != (int)pool->nb_slots || pool->stride == 0) {
+		PLX_LOG(ERR, "op pool %s: mempool made %d of %u slots of %zu bytes, %s", mp->name, populated,
+			pool->nb_slots, stride, pool->stride != 0 ? "too few" : "not evenly spaced");
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 struct plx_op_pool *
@@ -139,7 +145,9 @@ plx_op_pool_create(const struct plx_op_pool_conf *conf)
 	}
 	snprintf(name, sizeof(name), "plx%u_%.14s", pool->tag, conf->name);
 	err = -ENOMEM;
-	pool->mp = rte_mempool_create_empty(name, pool->nb_slots, size, conf->cache_size, 0, conf->socket_id, 0);
+	/* Devices get virtual addresses; without the flag EAL leaves a gap at each page that an op would cross. */
+	pool->mp = rte_mempool_create_empty(name, pool->nb_slots, size, conf->cache_size, 0, conf->socket_id,
+		RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	if (pool->mp == NULL) {
 		err = -rte_errno;
 		PLX_LOG(ERR, "op pool %s: no mempool of %u slots: %s", name, pool->nb_slots, rte_strerror(-err));

@@ -121,6 +121,7 @@ plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 			break;
 		plx_op_renew(ops[i]);
 		plx_op_set_state(ops[i], PLX_OP_FREE);
+		ops[i]->queue = NULL; /* or the next one who posts by hand completes on it */
 	}
 	plx_op_pool_note_put(ops, i);
 	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);
