@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+#include "plx_op_queue.h"
+
+#include "plx_test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_memory.h>
+
+#define DEPTH 6 /* not a power of two */
+
+static struct plx_op_queue q;
+static struct plx_op ops[DEPTH];
+static unsigned int nb_told;
+static struct plx_op *told[DEPTH];
+
+static void
+overtaken(struct plx_op_queue *queue, struct plx_op *op)
+{
+	told[nb_told++] = op;
+}
+
+/* A queue that has been in use for a while: `posts` so far, all over. */
+static void
+start_at(uint32_t posts)
+{
+	q.head = q.tail = posts;
+	q.overtaken = overtaken;
+	nb_told = 0;
+	memset(ops, 0, sizeof(ops));
+}
+
+static int
+create(void **state)
+{
+	int err = plx_op_queue_init(&q, DEPTH, SOCKET_ID_ANY);
+
+	start_at(0);
+	return err;
+}
+
+static int
+destroy(void **state)
+{
+	plx_op_queue_fini(&q);
+	return 0;
+}
+
+/* What a post does to the books. */
+static void
+post(struct plx_op *op)
+{
+	op->seq = q.head;
+	q.slots[q.head++ & q.mask] = op;
+}
+
+static void
+post_n(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		post(&ops[i]);
+}
+
+static void
+room_is_the_depth_less_what_is_posted(void **state)
+{
+	assert_int_equal(plx_op_queue_room(&q), DEPTH);
+	for (unsigned int i = 0; i < DEPTH; i++) {
+		post(&ops[i]);
+		assert_int_equal(plx_op_queue_room(&q), DEPTH - 1 - i);
+	}
+	plx_op_queue_retire(&q, &ops[0]);
+	assert_int_equal(plx_op_queue_room(&q), 1);
+}
+
+static void
+limit_of_zero_or_below_what_is_posted_leaves_no_room(void **state)
+{
+	post_n(4);
+	q.limit = 0; /* submitters take the slow path */
+	assert_int_equal(plx_op_queue_room(&q), 0);
+	q.limit = 3;
+	assert_int_equal(plx_op_queue_room(&q), 0);
+	q.limit = 5;
+	assert_int_equal(plx_op_queue_room(&q), 1);
+}
+
+static void
+queue_is_idle_when_all_is_over(void **state)
+{
+	assert_true(plx_op_queue_idle(&q));
+	post_n(2);
+	assert_false(plx_op_queue_idle(&q));
+	plx_op_queue_retire(&q, &ops[0]);
+	assert_false(plx_op_queue_idle(&q));
+	plx_op_queue_retire(&q, &ops[1]);
+	assert_true(plx_op_queue_idle(&q));
+	assert_int_equal(q.nb_lost, 0);
+}
+
+/* contract 4.3: a later completion frees the slots of those whose own did not come */
+static void
+completion_overtakes_the_ops_before_it(void **state)
+{
+	post_n(5);
+	plx_op_queue_retire(&q, &ops[0]);
+	plx_op_queue_retire(&q, &ops[3]);
+	assert_int_equal(plx_op_queue_room(&q), DEPTH - 1);
+	assert_int_equal(q.nb_lost, 2);
+	assert_int_equal(nb_told, 2);
+	assert_ptr_equal(told[0], &ops[1]);
+	assert_ptr_equal(told[1], &ops[2]);
+	plx_op_queue_retire(&q, &ops[4]);
+	assert_false(plx_op_queue_idle(&q)); /* the lost ones are not settled */
+}
+
+static void
+lost_op_whose_completion_comes_after_all_is_settled_then(void **state)
+{
+	post_n(4);
+	plx_op_queue_retire(&q, &ops[3]);
+	plx_op_queue_retire(&q, &ops[1]); /* from the middle */
+	plx_op_queue_retire(&q, &ops[2]); /* the last */
+	assert_int_equal(q.nb_late, 2);
+	assert_ptr_equal(q.lost, &ops[0]);
+	plx_op_queue_retire(&q, &ops[0]); /* the first */
+	assert_int_equal(q.nb_late, 3);
+	assert_true(plx_op_queue_idle(&q));
+	assert_int_equal(plx_op_queue_room(&q), DEPTH);
+	/* and the list is whole afterwards */
+	post(&ops[4]);
+	post(&ops[5]);
+	plx_op_queue_retire(&q, &ops[5]);
+	assert_ptr_equal(plx_op_queue_take_unsettled(&q), &ops[4]);
+	assert_null(plx_op_queue_take_unsettled(&q));
+}
+
+/* contract 1.6: what never completed, in the order in which it was posted */
+static void
+unsettled_ops_come_oldest_first_lost_ones_before_those_in_flight(void **state)
+{
+	static const unsigned int expected[] = {0, 1, 2, 4, 5};
+
+	post_n(6);
+	plx_op_queue_retire(&q, &ops[3]);
+	for (size_t i = 0; i < NB_OF(expected); i++)
+		assert_ptr_equal(plx_op_queue_take_unsettled(&q), &ops[expected[i]]);
+	assert_null(plx_op_queue_take_unsettled(&q));
+	assert_true(plx_op_queue_idle(&q));
+}
+
+static void
+counters_wrap_around(void **state)
+{
+	for (uint32_t before = 0; before <= 5; before++) {
+		start_at(UINT32_MAX - before + 1);
+		post_n(5);
+		assert_int_equal(plx_op_queue_room(&q), DEPTH - 5);
+		plx_op_queue_retire(&q, &ops[0]);
+		plx_op_queue_retire(&q, &ops[3]); /* overtakes across the wrap */
+		plx_op_queue_retire(&q, &ops[1]); /* late across the wrap */
+		plx_op_queue_retire(&q, &ops[4]);
+		assert_int_equal(plx_op_queue_room(&q), DEPTH);
+		assert_int_equal(nb_told, 2);
+		assert_ptr_equal(plx_op_queue_take_unsettled(&q), &ops[2]);
+		assert_null(plx_op_queue_take_unsettled(&q));
+	}
+}
+
+static void
+list_is_first_in_first_out(void **state)
+{
+	struct plx_op_list list = {0};
+
+	assert_null(plx_op_list_take(&list));
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < DEPTH; i++)
+			plx_op_list_append(&list, &ops[i]);
+		for (unsigned int i = 0; i < DEPTH; i++)
+			assert_ptr_equal(plx_op_list_take(&list), &ops[i]);
+		assert_null(plx_op_list_take(&list));
+	}
+}
+
+static void
+depth_that_makes_no_sense_is_refused(void **state)
+{
+	struct plx_op_queue other;
+
+	assert_int_equal(plx_op_queue_init(&other, 0, SOCKET_ID_ANY), -EINVAL);
+	assert_int_equal(plx_op_queue_init(&other, (1u << 24) + 1, SOCKET_ID_ANY), -EINVAL);
+	assert_int_equal(plx_op_queue_init(&other, UINT32_MAX, SOCKET_ID_ANY), -EINVAL);
+}
+
+static void
+queue_of_one_takes_one(void **state)
+{
+	struct plx_op_queue one;
+
+	assert_int_equal(plx_op_queue_init(&one, 1, SOCKET_ID_ANY), 0);
+	assert_int_equal(plx_op_queue_room(&one), 1);
+	plx_op_queue_fini(&one);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
+	static const struct CMUnitTest tests[] = {
+		TEST(room_is_the_depth_less_what_is_posted),
+		TEST(limit_of_zero_or_below_what_is_posted_leaves_no_room),
+		TEST(queue_is_idle_when_all_is_over),
+		TEST(completion_overtakes_the_ops_before_it),
+		TEST(lost_op_whose_completion_comes_after_all_is_settled_then),
+		TEST(unsettled_ops_come_oldest_first_lost_ones_before_those_in_flight),
+		TEST(counters_wrap_around),
+		TEST(list_is_first_in_first_out),
+		TEST(depth_that_makes_no_sense_is_refused),
+		TEST(queue_of_one_takes_one),
+	};
+
+	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
+}
