@@ -97,6 +97,18 @@ struct loopback_stall {
 	uint32_t silences; /**< in a row */
 };
 
+/** How far the receives of a QP in ERR are flushed; each step waits for one thing. */
+struct loopback_flush {
+	enum {
+		LOOPBACK_FLUSH_NOT_BEGUN,
+		LOOPBACK_FLUSH_PEER,  /**< the peer may still be taking one */
+		LOOPBACK_FLUSH_FRONT, /**< completions that must stay in front are not polled yet */
+		LOOPBACK_FLUSH_DONE,  /**< new ones are flushed as they are posted */
+	} step;
+	uint32_t visit; /**< the peer's, soft_gate_visit() */
+	uint64_t mark;	/**< soft_cq_mark() */
+};
+
 struct loopback_qp {
 	struct plx_qp base;
 
@@ -108,9 +120,7 @@ struct loopback_qp {
 	uint64_t ack_ns;
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
-	bool recv_flushed;	/**< receives of the past are out: flush new ones as they come */
-	bool recv_flush_begun;
-	uint32_t recv_flush_visit; /**< the peer's visit that the flush waits for */
+	struct loopback_flush flush;
 	uint32_t rd_atomic;
 	uint32_t peer_life; /**< the incarnation of peer that we are connected to, in RTS */
 

@@ -121,7 +121,6 @@ loopback_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_
 void
 loopback_recv_flush(struct loopback_qp *qp, uint64_t wr_id)
 {
-	struct soft_cq *cq = loopback_cq(qp->base.recv_cq);
 	struct plx_wc wc = {
 		.wr_id = wr_id,
 		.qp_num = qp->base.qp_num,
@@ -130,17 +129,13 @@ loopback_recv_flush(struct loopback_qp *qp, uint64_t wr_id)
 		.opcode = PLX_OPCODE_RECV,
 	};
 
-	/* Into the ring that the peer's CQEs went to, so that they stay in front. */
-	if (qp->recv_cqe_local)
-		soft_cq_push_local(cq, &wc, NULL, 0);
-	else
-		soft_cq_push_remote(cq, &wc);
+	soft_cq_push_local(loopback_cq(qp->base.recv_cq), &wc, NULL, 0);
 }
 
 static int
 recv_post(struct loopback_qp *qp, const struct plx_wr *wr)
 {
-	if (likely(!qp->recv_flushed))
+	if (likely(qp->flush.step != LOOPBACK_FLUSH_DONE))
 		return soft_rq_push(&qp->rq, wr);
 	if (wr->num_sge > qp->rq.max_sge)
 		return -EINVAL;

@@ -68,9 +68,7 @@ qp_fill(struct loopback_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *con
 	qp->stall = (struct loopback_stall){0};
 	qp->send_chore = (struct soft_chore){.gate = &qp->gate, .turn = loopback_send_turn};
 	qp->recv_chore = (struct soft_chore){.gate = &qp->gate, .turn = loopback_recv_turn};
-	qp->recv_flushed = false;
-	qp->recv_flush_begun = false;
-	qp->recv_cqe_local = true; /* the flush's, if no peer comes */
+	qp->flush = (struct loopback_flush){0};
 	qp->rights = 0;
 	__atomic_store_n(&qp->peer, NULL, __ATOMIC_RELAXED);
 }

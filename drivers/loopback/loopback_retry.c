@@ -102,33 +102,59 @@ loopback_send_flush(struct loopback_qp *qp)
 		loopback_send_complete(qp, soft_sq_first(&qp->sq), qp->sq.first + 1, PLX_ST_WR_FLUSH_ERR, 0, 0);
 }
 
-/** Whether the peer may still be taking receives: a visit that began before it could see ERR. */
-static bool
-peer_may_pop(struct loopback_qp *qp)
+static void
+recvs_flush(struct loopback_qp *qp)
 {
-	if (qp->peer == NULL || qp->peer == qp)
-		return false; /* a QP connected to itself: this very thread */
-	if (!qp->recv_flush_begun) {
-		qp->recv_flush_begun = true;
-		qp->recv_flush_visit = soft_gate_visit(&qp->peer->gate);
+	const struct soft_rqe *rqe;
+
+	while ((rqe = soft_rq_peek(&qp->rq)) != NULL) {
+		loopback_recv_flush(qp, rqe->wr_id);
+		soft_rq_pop(&qp->rq);
 	}
-	return !soft_gate_over(&qp->peer->gate, qp->recv_flush_visit);
+}
+
+/** What the peer's gate has to do with it: it may have seen RTS just before. A QP that is its own peer is in this
+ * very thread, and in its gate. */
+static uint32_t
+peer_visit(const struct loopback_qp *qp)
+{
+	return qp->peer == NULL || qp->peer == qp ? 0 : soft_gate_visit(&qp->peer->gate);
+}
+
+static bool
+peer_out(const struct loopback_qp *qp)
+{
+	return qp->flush.visit == 0 || soft_gate_over(&qp->peer->gate, qp->flush.visit);
 }
 
 bool
 loopback_recv_turn(struct soft_chore *chore)
 {
 	struct loopback_qp *qp = plx_container_of(chore, struct loopback_qp, recv_chore);
-	const struct soft_rqe *rqe;
+	struct soft_cq *cq = loopback_cq(qp->base.recv_cq);
+	struct loopback_flush *flush = &qp->flush;
 
 	if (loopback_state(qp) != PLX_QP_ERR)
 		return false;
-	if (peer_may_pop(qp))
-		return true;
-	while ((rqe = soft_rq_peek(&qp->rq)) != NULL) {
-		loopback_recv_flush(qp, rqe->wr_id);
-		soft_rq_pop(&qp->rq);
+	switch (flush->step) {
+	case LOOPBACK_FLUSH_NOT_BEGUN:
+		flush->visit = peer_visit(qp);
+		flush->step = LOOPBACK_FLUSH_PEER;
+		/* fall through */
+	case LOOPBACK_FLUSH_PEER:
+		if (!peer_out(qp))
+			return true;
+		flush->mark = soft_cq_mark(cq);
+		flush->step = LOOPBACK_FLUSH_FRONT;
+		/* fall through */
+	case LOOPBACK_FLUSH_FRONT:
+		if (!soft_cq_taken(cq, flush->mark))
+			return true;
+		recvs_flush(qp);
+		flush->step = LOOPBACK_FLUSH_DONE;
+		/* fall through */
+	case LOOPBACK_FLUSH_DONE:
+		break;
 	}
-	qp->recv_flushed = true;
 	return false;
 }

@@ -89,6 +89,21 @@ soft_cq_push_local(struct soft_cq *cq, const struct plx_wc *wc, struct soft_sq_d
 /** A CQE from any thread. */
 void soft_cq_push_remote(struct soft_cq *cq, const struct plx_wc *wc);
 
+/** A mark behind every CQE that other threads have brought so far, for soft_cq_taken(). The polling thread. */
+static inline uint64_t
+soft_cq_mark(const struct soft_cq *cq)
+{
+	/* Relaxed: whoever's CQEs matter has been seen out of its gate. */
+	return __atomic_load_n(&cq->remote_head, __ATOMIC_RELAXED);
+}
+
+/** Whether all in front of @p mark has been polled: what is pushed locally now comes after it. */
+static inline bool
+soft_cq_taken(const struct soft_cq *cq, uint64_t mark)
+{
+	return cq->remote_tail >= mark;
+}
+
 /** Run chores, then take up to @p n CQEs. */
 int soft_cq_poll(struct plx_cq *base, struct plx_wc *wcs, uint16_t n);
 
