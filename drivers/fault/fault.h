@@ -10,6 +10,7 @@
  * wrapper's for its user and inner's for the wrapper.
  */
 
+#include "fault_ring.h"
 #include "fault_script.h"
 #include "plx_driver.h"
 #include "plx_fault.h"
@@ -34,20 +35,6 @@ struct fault_pd {
 struct fault_mr {
 	struct plx_mr base;
 	struct plx_mr *inner;
-};
-
-/** A CQE that waits in a ring until the poll number @p due. */
-struct fault_waiter {
-	struct plx_wc wc;
-	uint64_t due;
-};
-
-/** FIFO; its owner's alone. head and tail run freely. */
-struct fault_ring {
-	struct fault_waiter *slots; /* NULL: none, the ring's rule does not hold */
-	uint32_t size;		    /* power of two */
-	uint32_t head;
-	uint32_t tail;
 };
 
 struct fault_cq {
@@ -119,7 +106,28 @@ fault_rule_hits(struct fault_device *dev, unsigned int i)
 	return fault_which_hits(&dev->script.rules[i].which, count);
 }
 
-/** The data path of a wrapper: fault_cq.c and fault_qp.c. */
+static inline struct fault_ring *
+fault_ready(struct fault_cq *cq)
+{
+	return &cq->rings[cq->dev->script.nb_rules];
+}
+
+/**
+ * How many CQEs may enter at rule @p from: each can double at every `dup`, and all of them can end up in the same
+ * ring, as far as the first that takes them all.
+ */
+uint32_t fault_room(const struct fault_cq *cq, unsigned int from);
+
+/**
+ * Send a CQE through the rules, from number @p from on, into the ring where it has to wait. fault_room() is at
+ * least 1. Calls itself once for each `dup` at most.
+ */
+void fault_cqe_pass(struct fault_cq *cq, unsigned int from, const struct plx_wc *original);
+
+/** Let go what is due. */
+void fault_release(struct fault_cq *cq);
+
+/** The data path of a wrapper. */
 extern const struct plx_fast_ops fault_fast;
 uint16_t fault_post_send(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
 uint16_t fault_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);

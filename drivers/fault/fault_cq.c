@@ -4,196 +4,27 @@
 
 /**
  * @file
- * The way of a CQE from the inner CQ through the rules to whoever polls.
- *
- *      inner --> rule 0 --> rule 1 (hold) --> rule 2 --> ready --> poller
- *                             | ring |                  | ring |
- *
- * One poll is one turn: first the rings let go what is due, the last one first so that there is room for the one
- * before it, then the inner CQ is polled, then the ready ring is emptied into the caller's burst.
- *
- * A ring is as large as the inner CQ. When one is full the rest waits in the inner CQ, so that what is held
- * takes CQEs away from whoever did not reserve them, as it would in a slow device.
+ * Polling, and the CQ whose CQEs go through the rules (fault_rules.c).
  */
 
 #include "fault.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <rte_common.h>
 #include <rte_errno.h>
 
 #define FETCH_BURST 32
 
-/* ---- rings --------------------------------------------------------------------------------- */
-
-static uint32_t
-ring_used(const struct fault_ring *ring)
-{
-	return ring->tail - ring->head;
-}
-
-static void
-ring_put(struct fault_ring *ring, const struct plx_wc *wc, uint64_t due)
-{
-	ring->slots[ring->tail++ & (ring->size - 1)] = (struct fault_waiter){.wc = *wc, .due = due};
-}
-
-static struct fault_waiter *
-ring_first(struct fault_ring *ring)
-{
-	return ring_used(ring) > 0 ? &ring->slots[ring->head & (ring->size - 1)] : NULL;
-}
-
-static struct fault_ring *
-ready_ring(struct fault_cq *cq)
-{
-	return &cq->rings[cq->dev->script.nb_rules];
-}
-
-/** Whether no CQE gets past @p rule without having waited in its ring. */
-static bool
-holds_all(const struct fault_rule *rule)
-{
-	return rule->action == FAULT_HOLD && rule->which.nth == 1 && !rule->which.once;
-}
-
-/**
- * How many CQEs may enter at rule @p from: each can double at every `dup`, and all of them can end up in the same
- * ring, as far as the first that takes them all.
- */
-static uint32_t
-room(const struct fault_cq *cq, unsigned int from)
-{
-	const struct fault_script *script = &cq->dev->script;
-	uint32_t least = UINT32_MAX;
-	unsigned int nb_dups = 0;
-
-	for (unsigned int i = from; i <= script->nb_rules; i++) {
-		const struct fault_ring *ring = &cq->rings[i];
-
-		if (ring->slots != NULL)
-			least = RTE_MIN(least, ring->size - ring_used(ring));
-		if (i == script->nb_rules || holds_all(&script->rules[i]))
-			break;
-		nb_dups += script->rules[i].action == FAULT_DUP;
-	}
-	return least >> nb_dups;
-}
-
-/* ---- rules --------------------------------------------------------------------------------- */
-
-/** Everything but what ibv_poll_cq(3) defines for an error, fields of later versions included. */
-static void
-wc_poison(struct plx_wc *wc)
-{
-	const struct plx_wc keep = *wc;
-
-	memset(wc, 0xa5, sizeof(*wc));
-	wc->wr_id = keep.wr_id;
-	wc->status = keep.status;
-	wc->qp_num = keep.qp_num;
-	wc->vendor_err = keep.vendor_err;
-	wc->raw_status = keep.raw_status;
-}
-
-/** The rules that change a CQE and let it go on. */
-static void
-rule_change(struct fault_device *dev, unsigned int i, struct plx_wc *wc)
-{
-	const struct fault_rule *rule = &dev->script.rules[i];
-	/* What a rule has no use for does not count as having reached it. */
-	bool wants = rule->action == FAULT_WRID ||
-		(rule->action == FAULT_ERROR && wc->status == PLX_ST_SUCCESS) ||
-		(rule->action == FAULT_POISON && wc->status != PLX_ST_SUCCESS);
-
-	if (!wants || !fault_rule_hits(dev, i))
-		return;
-	if (rule->action == FAULT_WRID) {
-		wc->wr_id = fault_mix(wc->wr_id);
-		fault_count(&dev->stats.garbled, 1);
-	} else if (rule->action == FAULT_ERROR) {
-		wc->status = (uint8_t)rule->arg;
-		wc->raw_status = rule->arg; /* the numbers are those of ibv_wc_status */
-		fault_count(&dev->stats.errors, 1);
-	} else {
-		wc_poison(wc);
-		fault_count(&dev->stats.poisoned, 1);
-	}
-}
-
-/**
- * Send a CQE through the rules, from number @p from on, into the ring where it has to wait. room(from) is at
- * least 1. Calls itself once for each `dup` at most.
- */
-static void
-cqe_pass(struct fault_cq *cq, unsigned int from, const struct plx_wc *original)
-{
-	struct fault_device *dev = cq->dev;
-	struct plx_wc wc = *original;
-
-	for (unsigned int i = from; i < dev->script.nb_rules; i++) {
-		const struct fault_rule *rule = &dev->script.rules[i];
-
-		switch (rule->action) {
-		case FAULT_DROP:
-			if (!fault_rule_hits(dev, i))
-				break;
-			fault_count(&dev->stats.dropped, 1);
-			fault_uncount(&dev->stats.waiting, 1);
-			return;
-		case FAULT_DUP:
-			if (!fault_rule_hits(dev, i))
-				break;
-			fault_count(&dev->stats.duplicated, 1);
-			fault_count(&dev->stats.waiting, 1);
-			cqe_pass(cq, i + 1, &wc); /* and the copy right behind it */
-			break;
-		case FAULT_HOLD:
-			if (!fault_rule_hits(dev, i))
-				break;
-			fault_count(&dev->stats.held, 1);
-			ring_put(&cq->rings[i], &wc, cq->turn + rule->arg);
-			return;
-		default:
-			rule_change(dev, i, &wc);
-		}
-	}
-	ring_put(ready_ring(cq), &wc, cq->turn);
-}
-
 /* ---- polling ------------------------------------------------------------------------------- */
-
-static void
-ring_release(struct fault_cq *cq, unsigned int i)
-{
-	struct fault_ring *ring = &cq->rings[i];
-	struct fault_waiter *first = ring_first(ring);
-
-	while (first != NULL && first->due <= cq->turn && room(cq, i + 1) > 0) {
-		ring->head++; /* the slot stays as it is: nothing is put into this ring from here */
-		cqe_pass(cq, i + 1, &first->wc);
-		first = ring_first(ring);
-	}
-}
-
-static void
-rings_release(struct fault_cq *cq)
-{
-	for (unsigned int i = cq->dev->script.nb_rules; i-- > 0;) {
-		if (cq->rings[i].slots != NULL)
-			ring_release(cq, i);
-	}
-}
 
 /** CQEs to ask the inner CQ for, of @p left that it may still have; 0 ends the fetch. */
 static uint32_t
 fetch_size(struct fault_cq *cq, uint16_t n, uint32_t left)
 {
-	uint32_t fits = RTE_MIN(room(cq, 0), (uint32_t)FETCH_BURST);
-	uint32_t ready = ring_used(ready_ring(cq));
+	uint32_t fits = RTE_MIN(fault_room(cq, 0), (uint32_t)FETCH_BURST);
+	uint32_t ready = fault_ring_used(fault_ready(cq));
 
 	/* A hold begins with the first poll, however small its burst. */
 	if (!cq->dev->holds)
@@ -222,7 +53,7 @@ fetch(struct fault_cq *cq, uint16_t n)
 		fault_count(&dev->stats.cqes, got);
 		fault_count(&dev->stats.waiting, got);
 		for (int i = 0; i < got; i++)
-			cqe_pass(cq, 0, &wcs[i]);
+			fault_cqe_pass(cq, 0, &wcs[i]);
 	}
 	return 0;
 }
@@ -230,11 +61,11 @@ fetch(struct fault_cq *cq, uint16_t n)
 static int
 take(struct fault_cq *cq, struct plx_wc *wcs, uint16_t n)
 {
-	struct fault_ring *ready = ready_ring(cq);
-	int taken = (int)RTE_MIN(ring_used(ready), (uint32_t)n);
+	struct fault_ring *ready = fault_ready(cq);
+	int taken = (int)RTE_MIN(fault_ring_used(ready), (uint32_t)n);
 
 	for (int i = 0; i < taken; i++) {
-		wcs[i] = ring_first(ready)->wc;
+		wcs[i] = fault_ring_first(ready)->wc;
 		ready->head++;
 	}
 	fault_count(&cq->dev->stats.given, taken);
@@ -249,7 +80,7 @@ fault_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 	int err, taken;
 
 	cq->turn++;
-	rings_release(cq);
+	fault_release(cq);
 	err = fetch(cq, n);
 	taken = take(cq, wcs, n);
 	/* A dead CQ says so once what came out of it before is given. */
@@ -274,7 +105,7 @@ rings_free(struct fault_cq *cq)
 	uint32_t waiting = 0;
 
 	for (unsigned int i = 0; i <= FAULT_RULES_MAX; i++) {
-		waiting += ring_used(&cq->rings[i]);
+		waiting += fault_ring_used(&cq->rings[i]);
 		free(cq->rings[i].slots);
 	}
 	return waiting;
@@ -284,7 +115,7 @@ static int
 rings_make(struct fault_cq *cq)
 {
 	const struct fault_script *script = &cq->dev->script;
-	int err = ring_make(ready_ring(cq), cq->base.nb_cqe);
+	int err = ring_make(fault_ready(cq), cq->base.nb_cqe);
 
 	for (unsigned int i = 0; i < script->nb_rules && err == 0; i++) {
 		if (script->rules[i].action == FAULT_HOLD)

@@ -319,6 +319,36 @@ held_cqes_take_no_more_than_the_cq_and_the_rest_waits_in_the_device(void **state
 	assert_int_equal(total, 32);
 }
 
+/* More than the rings hold, at the smallest burst: every one must come, as often as the script says. */
+static void
+expect_each_twice(const char *script)
+{
+	unsigned int times[64] = {0}, total = 0;
+
+	open_cq(script, 15);
+	fake_complete(inner, 0, NB_OF(times));
+	for (int i = 0; i < 4 * 64; i++) {
+		int got = plx_cq_poll(cq, wcs, 1);
+
+		if (got > 0)
+			times[wcs[0].wr_id]++;
+		total += got;
+	}
+	assert_int_equal(total, 2 * NB_OF(times));
+	for (unsigned int i = 0; i < NB_OF(times); i++)
+		assert_int_equal(times[i], 2);
+}
+
+static void
+full_rings_lose_nothing(void **state)
+{
+	expect_each_twice("hold cqe 1; dup cqe 1/1");
+	close_all(state);
+	expect_each_twice("dup cqe 1/1; hold cqe 3; hold cqe 2");
+	close_all(state);
+	expect_each_twice("hold cqe 1 1/2; dup cqe 1/1; hold cqe 4 1/3");
+}
+
 static void
 held_cqe_outlives_its_qp(void **state)
 {
@@ -525,6 +555,7 @@ main(void)
 		TEST(full_holds_pass_on_all_they_have_at_each_poll),
 		TEST(cqes_overtake_the_ones_that_are_held),
 		TEST(held_cqes_take_no_more_than_the_cq_and_the_rest_waits_in_the_device),
+		TEST(full_rings_lose_nothing),
 		TEST(held_cqe_outlives_its_qp),
 		TEST(cqes_that_wait_go_with_their_cq),
 		TEST(poison_fills_what_an_error_leaves_undefined),
