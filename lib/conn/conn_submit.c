@@ -233,6 +233,8 @@ plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_o
 		return submit_here(conn, q, ops, n, err);
 	/* What is held goes first, in the same chain as far as that reaches. */
 	taken = hold(conn, ops, n, err);
+	if (taken == 0 && err->code != -EAGAIN)
+		return 0;
 	plx_conn_flush(conn);
 	if (taken < n && err->code == -EAGAIN) {
 		taken += submit_here(conn, q, ops + taken, n - taken, err);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+
+#include <rte_errno.h>
+
+#include "rig.h"
+
+/**
+ * @file
+ * Admission to a shared CQ (contract 10.1): what does not fit is refused before its QP exists.
+ */
+
+static struct rig rig;
+static struct rig_count count;
+
+/* case 1.1 */
+static void
+a_connection_that_does_not_fit_is_refused_before_its_qp_exists(void **state)
+{
+	struct plx_conn *conns[4];
+	struct plx_op *ops[4];
+
+	rig_make(&rig, &(struct rig_conf){.nb_cqe = 64});
+	count = (struct rig_count){.rig = &rig};
+	for (unsigned int i = 0; i < 4; i++) {
+		conns[i] = rig_conn(&rig, 8, OWNER, true); /* 8 sends and 8 receives: 16 CQEs */
+		assert_non_null(conns[i]);
+		rig_ops(&rig, PLX_OPCODE_SEND, &ops[i], 1, &count);
+		assert_int_equal(plx_conn_submit(conns[i], ops[i]), 0);
+	}
+	assert_null(rig_conn(&rig, 8, OWNER, true));
+	assert_int_equal(rte_errno, ENOSPC);
+	assert_int_equal(rig.dev->nb_created, 4);
+	assert_int_equal(rig.cq->reserved, 64);
+
+	/* The four go on undisturbed, and what one of them gives back can be had again. */
+	for (unsigned int i = 0; i < 4; i++)
+		fake_complete(conns[i]->qp, false, 1, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(count.by_status[PLX_ST_SUCCESS], 4);
+	rig_close(&rig, conns[0]);
+	conns[0] = rig_conn(&rig, 8, OWNER, true);
+	assert_non_null(conns[0]);
+	for (unsigned int i = 0; i < 4; i++)
+		rig_close(&rig, conns[i]);
+	rig_break(&rig);
+}
+
+/* case 1.2 */
+static void
+no_more_is_ever_in_flight_than_the_cq_holds_and_all_completes_once(void **state)
+{
+	struct plx_conn *conns[64];
+	unsigned int submitted[64] = {0}, refused = 0;
+
+	rig_make(&rig, &(struct rig_conf){.nb_cqe = 128, .nb_ops = 1200});
+	count = (struct rig_count){.rig = &rig};
+	for (unsigned int i = 0; i < 64; i++)
+		assert_non_null(conns[i] = rig_conn(&rig, 1, OWNER, true));
+	while (count.calls < 1024) {
+		for (unsigned int i = 0; i < 64; i++) {
+			struct plx_op *op;
+
+			if (submitted[i] == 16)
+				continue;
+			rig_ops(&rig, PLX_OPCODE_SEND, &op, 1, &count);
+			if (plx_conn_submit(conns[i], op) == 0) {
+				submitted[i]++;
+			} else {
+				refused++;
+				plx_op_put(op);
+			}
+		}
+		for (unsigned int i = 0; i < 64; i++)
+			fake_complete(conns[i]->qp, false,
+				fake_qp(conns[i]->qp)->sq.head - fake_qp(conns[i]->qp)->sq.tail, PLX_ST_SUCCESS);
+		rig_turn(&rig);
+	}
+	assert_true(refused > 0);
+	assert_int_equal(count.by_status[PLX_ST_SUCCESS], 1024);
+	for (unsigned int i = 0; i < 64; i++) {
+		assert_int_equal(submitted[i], 16);
+		assert_int_equal(plx_conn_close(conns[i]), 0);
+	}
+	rig_turns_until_closed(&rig, 64);
+	rig_break(&rig);
+}
+
+static void
+what_counts_is_what_was_granted(void **state)
+{
+	struct plx_conn *conn;
+
+	rig_make(&rig, &(struct rig_conf){.nb_cqe = 64});
+	rig.dev->grant_more.send_depth = 3;
+	conn = rig_conn(&rig, 8, OWNER, true);
+	assert_int_equal(conn->sq.depth, 11);
+	assert_int_equal(rig.cq->reserved, 19);
+	rig.dev->grant_more.send_depth = 40; /* 48 + 8 more: found out only when the QP is there */
+	assert_null(rig_conn(&rig, 8, OWNER, true));
+	assert_int_equal(rte_errno, ENOSPC);
+	assert_int_equal(rig.cq->reserved, 19);
+	assert_int_equal(rig.dev->nb_destroyed, 1);
+	rig_close(&rig, conn);
+	rig_break(&rig);
+}
+
+static void
+a_home_that_the_dispatcher_does_not_have_is_refused(void **state)
+{
+	rig_make(&rig, &(struct rig_conf){0});
+	assert_null(rig_conn(&rig, 8, 3, true));
+	assert_int_equal(rte_errno, EINVAL);
+	rig_break(&rig);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_connection_that_does_not_fit_is_refused_before_its_qp_exists),
+		cmocka_unit_test(no_more_is_ever_in_flight_than_the_cq_holds_and_all_completes_once),
+		cmocka_unit_test(what_counts_is_what_was_granted),
+		cmocka_unit_test(a_home_that_the_dispatcher_does_not_have_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "rig.h"
+
+/**
+ * @file
+ * What is checked before anything is posted, contract 4.5: which error, in which order, with which numbers. Each refused
+ * op is then mended and submitted unchanged otherwise: not taken means still the caller's.
+ */
+
+static struct rig rig;
+static struct plx_conn *conn;
+static struct plx_op *op;
+static char buf[4096];
+
+static int
+make(void **state)
+{
+	rig_make(&rig, &(struct rig_conf){0});
+	conn = rig_conn(&rig, 16, OWNER, true);
+	op = plx_op_get(rig.d->pool);
+	return 0;
+}
+
+static int
+unmake(void **state)
+{
+	if (plx_op_put(op) != 0) /* posted: comes back with the close */
+		plx_op_abandon(rig.d, op);
+	rig_close(&rig, conn);
+	rig_break(&rig);
+	return 0;
+}
+
+static void
+submit_says(int code, uint64_t got, uint64_t limit)
+{
+	unsigned int posts = fake_qp(conn->qp)->nb_posts;
+	struct plx_submit_err err;
+	uint8_t state = op->state;
+	uint64_t id = plx_op_id(op);
+
+	memset(&err, 0x5a, sizeof(err));
+	assert_int_equal(plx_conn_submit_burst(conn, &op, 1, &err), 0);
+	assert_int_equal(err.code, code);
+	assert_int_equal(err.index, 0);
+	assert_int_equal(err.got, got);
+	assert_int_equal(err.limit, limit);
+	assert_int_equal(op->state, state);
+	assert_int_equal(plx_op_id(op), id);
+	assert_int_equal(op->device_word, 0);
+	assert_true(fake_qp(conn->qp)->sq.head == 0);
+	assert_true(fake_qp(conn->qp)->nb_posts - posts <= 1); /* an empty chain at most */
+}
+
+static void
+submit_takes(void)
+{
+	struct plx_submit_err err = {.code = 1};
+
+	assert_int_equal(plx_conn_submit_burst(conn, &op, 1, &err), 1);
+	assert_int_equal(op->state, PLX_OP_POSTED);
+	assert_int_equal(fake_qp(conn->qp)->sq.head, 1);
+}
+
+static void
+a_length_above_32_bits_is_eoverflow(void **state)
+{
+	plx_op_prep_send(op, buf, (size_t)UINT32_MAX + 1, 1, NULL, NULL);
+	submit_says(-EOVERFLOW, UINT64_C(1) << 32, UINT32_MAX);
+	plx_op_prep_send(op, buf, 8, 1, NULL, NULL);
+	submit_takes();
+}
+
+static void
+a_message_above_max_msg_sz_is_emsgsize_and_equal_is_taken(void **state)
+{
+	plx_op_prep_send(op, buf, (1 << 20) + 1, 1, NULL, NULL);
+	submit_says(-EMSGSIZE, (1 << 20) + 1, 1 << 20);
+	plx_op_prep_send(op, buf, 1 << 20, 1, NULL, NULL);
+	submit_takes();
+}
+
+static void
+the_sum_of_sges_is_what_counts_and_it_does_not_wrap(void **state)
+{
+	struct plx_sge list[4] = {{.length = UINT32_MAX}, {.length = UINT32_MAX}, {.length = UINT32_MAX}, {.length = 3}};
+
+	plx_op_prep_send(op, NULL, 0, 0, NULL, NULL);
+	plx_op_set_sges(op, list, 4); /* 2^33 + 2^32, and 0 modulo 2^32 */
+	submit_says(-EMSGSIZE, UINT64_C(3) * UINT32_MAX + 3, 1 << 20);
+}
+
+static void
+outside_the_remote_range_is_erange(void **state)
+{
+	struct plx_view view = {.addr = buf, .len = 9};
+	struct plx_remote remote = {.addr = 0x1000, .len = 8, .rkey = 7, .rights = PLX_ACCESS_REMOTE};
+
+	plx_prep_write(op, &view, &remote, 0, NULL, NULL);
+	submit_says(-ERANGE, 9, 0);
+	view.len = 8;
+	plx_prep_write(op, &view, &remote, 0, NULL, NULL);
+	submit_takes();
+	assert_int_equal(fake_qp(conn->qp)->last.remote_addr, 0x1000);
+	assert_int_equal(fake_qp(conn->qp)->last.rkey, 7);
+}
+
+/* case 1.10 */
+static void
+inline_above_the_granted_limit_is_enobufs_and_equal_is_taken(void **state)
+{
+	plx_op_prep_send(op, buf, 33, 0, NULL, NULL);
+	plx_op_add_flags(op, PLX_WR_INLINE);
+	submit_says(-ENOBUFS, 33, 32);
+	plx_op_prep_send(op, buf, 32, 0, NULL, NULL);
+	plx_op_add_flags(op, PLX_WR_INLINE);
+	submit_takes();
+	assert_true(fake_qp(conn->qp)->last.flags & PLX_WR_INLINE);
+}
+
+static void
+no_bytes_inline_pass_a_limit_of_zero(void **state)
+{
+	conn->cap.inline_len = 0;
+	plx_op_prep_send(op, buf, 1, 0, NULL, NULL);
+	plx_op_add_flags(op, PLX_WR_INLINE);
+	submit_says(-ENOBUFS, 1, 0);
+	plx_op_prep_send(op, buf, 0, 0, NULL, NULL);
+	plx_op_add_flags(op, PLX_WR_INLINE);
+	submit_takes();
+	assert_int_equal(fake_qp(conn->qp)->last.num_sge, 0);
+}
+
+/* case 1.10 */
+static void
+more_sges_than_granted_are_e2big_never_truncated(void **state)
+{
+	struct plx_sge list[5] = {{.length = 1}, {.length = 2}, {.length = 3}, {.length = 4}, {.length = 5}};
+
+	plx_op_prep_send(op, NULL, 0, 0, NULL, NULL);
+	plx_op_set_sges(op, list, 5);
+	submit_says(-E2BIG, 5, 4);
+	plx_op_set_sges(op, list, 4);
+	submit_takes();
+	assert_int_equal(fake_qp(conn->qp)->last.num_sge, 4);
+	assert_int_equal(fake_qp(conn->qp)->last_sges[3].length, 4);
+}
+
+static void
+a_read_has_the_sge_limit_of_reads(void **state)
+{
+	struct plx_sge list[3] = {{.length = 1}, {.length = 2}, {.length = 3}};
+
+	plx_op_prep(op, PLX_OPCODE_READ, NULL, 0, 0, NULL, NULL);
+	plx_op_set_sges(op, list, 3);
+	submit_says(-E2BIG, 3, 2);
+}
+
+static void
+a_bad_atomic_is_einval_and_a_crooked_address_efault(void **state)
+{
+	plx_op_prep(op, PLX_OPCODE_FETCH_ADD, buf, 4, 1, NULL, NULL);
+	op->attention |= PLX_OP_BAD_ATOMIC | PLX_OP_BAD_ALIGN;
+	submit_says(-EINVAL, 4, 8);
+	plx_op_prep(op, PLX_OPCODE_FETCH_ADD, buf, 8, 1, NULL, NULL);
+	plx_op_set_remote(op, 0x1004, 1);
+	op->attention |= PLX_OP_BAD_ALIGN;
+	submit_says(-EFAULT, 4, 0);
+}
+
+static void
+a_right_known_to_be_missing_is_eacces(void **state)
+{
+	struct plx_view view = {.addr = buf, .len = 8};
+	struct plx_remote remote = {.addr = 0x1000, .len = 8, .rkey = 7, .rights = PLX_ACCESS_REMOTE_READ};
+
+	plx_prep_write(op, &view, &remote, 0, NULL, NULL);
+	submit_says(-EACCES, 0, 0);
+	plx_prep_read(op, &view, &remote, 0, NULL, NULL);
+	submit_takes();
+}
+
+static void
+the_first_error_in_the_order_of_the_contract_is_told(void **state)
+{
+	struct plx_sge list[5] = {{.length = 1 << 20}, {.length = 1}};
+
+	plx_op_prep_send(op, NULL, 0, 0, NULL, NULL);
+	plx_op_set_sges(op, list, 5);
+	plx_op_add_flags(op, PLX_WR_INLINE);
+	op->attention = PLX_OP_BAD_LENGTH | PLX_OP_BAD_RANGE | PLX_OP_BAD_ATOMIC | PLX_OP_BAD_ALIGN | PLX_OP_BAD_RIGHTS;
+	submit_says(-EOVERFLOW, UINT64_C(1) << 32, UINT32_MAX);
+	op->attention &= ~PLX_OP_BAD_LENGTH;
+	submit_says(-EMSGSIZE, (1 << 20) + 1, 1 << 20);
+	list[0].length = 100;
+	submit_says(-ERANGE, 101, 0);
+	op->attention &= ~PLX_OP_BAD_RANGE;
+	submit_says(-ENOBUFS, 101, 32);
+	list[0].length = 8;
+	submit_says(-E2BIG, 5, 4);
+	plx_op_set_sges(op, list, 2);
+	submit_says(-EINVAL, 9, 8);
+	op->attention &= ~PLX_OP_BAD_ATOMIC;
+	submit_says(-EFAULT, 0, 0);
+	op->attention &= ~PLX_OP_BAD_ALIGN;
+	submit_says(-EACCES, 0, 0);
+	op->attention &= ~PLX_OP_BAD_RIGHTS;
+	submit_takes();
+}
+
+static void
+what_the_device_does_not_have_is_enotsup(void **state)
+{
+	plx_op_prep(op, PLX_OPCODE_CMP_SWAP, buf, 8, 1, NULL, NULL);
+	submit_says(-ENOTSUP, PLX_OPCODE_CMP_SWAP, conn->kinds);
+}
+
+static void
+a_receive_on_the_send_queue_and_a_send_on_the_other_are_enotsup(void **state)
+{
+	struct plx_submit_err err;
+
+	plx_op_prep_recv(op, buf, 8, 1, NULL, NULL);
+	submit_says(-ENOTSUP, PLX_OPCODE_RECV, conn->kinds);
+	plx_op_prep_send(op, buf, 8, 1, NULL, NULL);
+	assert_int_equal(plx_conn_recv_burst(conn, &op, 1, &err), 0);
+	assert_int_equal(err.code, -ENOTSUP);
+}
+
+static void
+a_receive_may_be_larger_than_any_message(void **state)
+{
+	plx_op_prep_recv(op, buf, (1 << 20) + 1, 1, NULL, NULL);
+	assert_int_equal(plx_conn_submit(conn, op), 0);
+}
+
+static void
+an_op_posted_or_not_prepared_is_ebusy(void **state)
+{
+	submit_says(-EBUSY, PLX_OP_FREE, PLX_OP_PREPARED);
+	plx_op_prep_send(op, buf, 8, 1, NULL, NULL);
+	submit_takes();
+	assert_int_equal(plx_conn_submit(conn, op), -EBUSY);
+	assert_int_equal(fake_qp(conn->qp)->sq.head, 1);
+}
+
+static void
+a_home_that_is_none_is_einval(void **state)
+{
+	plx_op_prep_send(op, buf, 8, 1, NULL, NULL);
+	plx_op_set_home(op, 3);
+	submit_says(-EINVAL, 3, OWNER);
+	plx_op_set_home(op, WORKER);
+	submit_takes();
+	assert_int_equal(op->home, WORKER);
+}
+
+int
+main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
+	const struct CMUnitTest tests[] = {
+		CASE(a_length_above_32_bits_is_eoverflow),
+		CASE(a_message_above_max_msg_sz_is_emsgsize_and_equal_is_taken),
+		CASE(the_sum_of_sges_is_what_counts_and_it_does_not_wrap),
+		CASE(outside_the_remote_range_is_erange),
+		CASE(inline_above_the_granted_limit_is_enobufs_and_equal_is_taken),
+		CASE(no_bytes_inline_pass_a_limit_of_zero),
+		CASE(more_sges_than_granted_are_e2big_never_truncated),
+		CASE(a_read_has_the_sge_limit_of_reads),
+		CASE(a_bad_atomic_is_einval_and_a_crooked_address_efault),
+		CASE(a_right_known_to_be_missing_is_eacces),
+		CASE(the_first_error_in_the_order_of_the_contract_is_told),
+		CASE(what_the_device_does_not_have_is_enotsup),
+		CASE(a_receive_on_the_send_queue_and_a_send_on_the_other_are_enotsup),
+		CASE(a_receive_may_be_larger_than_any_message),
+		CASE(an_op_posted_or_not_prepared_is_ebusy),
+		CASE(a_home_that_is_none_is_einval),
+	};
+
+	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
+}

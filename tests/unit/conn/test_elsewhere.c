@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+#include <pthread.h>
+
+#include "rig.h"
+
+/**
+ * @file
+ * Submitting from other lcores and from threads that EAL does not know (contract 4.2).
+ */
+
+static struct rig rig;
+static struct plx_conn *conn;
+static struct rig_count count;
+static struct plx_op *ops[64];
+static struct plx_submit_err err;
+
+static int
+make(void **state)
+{
+	rig_make(&rig, &(struct rig_conf){0});
+	conn = rig_conn(&rig, 8, WORKER, true);
+	count = (struct rig_count){.rig = &rig};
+	err = (struct plx_submit_err){0};
+	plx_test_as_lcore(WORKER);
+	return 0;
+}
+
+static int
+unmake(void **state)
+{
+	plx_test_as_lcore(OWNER);
+	rig_close(&rig, conn);
+	rig_break(&rig);
+	return 0;
+}
+
+static void
+taken_means_queued_and_the_owner_posts(void **state)
+{
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 4, &count);
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 4, &err), 4);
+	assert_int_equal(fake_qp(conn->qp)->sq.head, 0);
+	rig_turn(&rig);
+	assert_int_equal(fake_qp(conn->qp)->sq.head, 4);
+	assert_int_equal(fake_qp(conn->qp)->largest_post, 4);
+	fake_complete(conn->qp, false, 4, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(count.calls, 0); /* not on the owner */
+	rig_home_turn(&rig, WORKER);
+	assert_int_equal(count.calls, 4);
+	assert_int_equal(count.lcore, WORKER);
+}
+
+static void
+without_credit_ops_wait_at_the_owner_in_order(void **state)
+{
+	uint64_t ids[20];
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 20, &count);
+	for (unsigned int i = 0; i < 20; i++)
+		ids[i] = plx_op_id(ops[i]);
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 20, &err), 20);
+	for (unsigned int done = 0; done < 20; done += 4) {
+		rig_turn(&rig);
+		assert_true(fake_qp(conn->qp)->sq.head - fake_qp(conn->qp)->sq.tail <= 8);
+		fake_complete(conn->qp, false, 4, PLX_ST_SUCCESS);
+	}
+	rig_turn(&rig);
+	rig_home_turn(&rig, WORKER);
+	assert_int_equal(count.calls, 20);
+	assert_memory_equal(fake_qp(conn->qp)->sq.wr_ids, ids, sizeof(ids));
+	assert_memory_equal(count.ids, ids, sizeof(ids));
+}
+
+static void
+the_owner_does_not_overtake_ops_that_wait(void **state)
+{
+	struct plx_op *own;
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 12, &count);
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 12, &err), 12);
+	rig_turn(&rig);
+	fake_complete(conn->qp, false, 2, PLX_ST_SUCCESS);
+	plx_test_as_lcore(OWNER);
+	rig_ops(&rig, PLX_OPCODE_SEND, &own, 1, &count);
+	assert_int_equal(plx_conn_submit(conn, own), -EAGAIN);
+	plx_op_put(own);
+}
+
+static void
+the_sge_list_may_go_when_submit_returns(void **state)
+{
+	struct plx_sge list[2] = {{.addr = 1, .length = 3}, {.addr = 2, .length = 4}};
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+	plx_op_set_sges(ops[0], list, 2);
+	assert_int_equal(plx_conn_submit(conn, ops[0]), 0);
+	list[0] = list[1] = (struct plx_sge){.addr = 99, .length = 99};
+	rig_turn(&rig);
+	assert_int_equal(fake_qp(conn->qp)->last_sges[0].length, 3);
+	assert_int_equal(fake_qp(conn->qp)->last_sges[1].addr, 2);
+}
+
+static void
+a_bad_op_is_told_at_once_and_not_queued(void **state)
+{
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 3, &count);
+	ops[1]->attention |= PLX_OP_BAD_RANGE;
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 3, &err), 1);
+	assert_int_equal(err.code, -ERANGE);
+	assert_int_equal(err.index, 1);
+	assert_int_equal(ops[1]->state, PLX_OP_PREPARED);
+	plx_op_put_bulk(rig.d->pool, ops + 1, 2);
+}
+
+static void
+a_post_that_fails_later_is_post_failed_with_the_errno(void **state)
+{
+	struct plx_result res;
+
+	count.keep = true;
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 2, &count);
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 2, &err), 2);
+	rig.dev->fail_post_at = 2;
+	rig.dev->fail_post_errno = -EIO;
+	rig_turn(&rig);
+	rig_home_turn(&rig, WORKER);
+	assert_int_equal(count.calls, 1);
+	plx_op_result(ops[1], &res);
+	assert_int_equal(res.status, PLX_ST_POST_FAILED);
+	assert_int_equal(res.post_errno, -EIO);
+	assert_int_equal(res.kind, PLX_OPCODE_SEND);
+	plx_op_put(ops[1]);
+	count.keep = false;
+	assert_int_equal(plx_op_queue_room(&conn->sq), 7);
+}
+
+static void
+close_completes_queued_and_waiting_ops_as_stopped(void **state)
+{
+	struct plx_conn *other = rig_conn(&rig, 8, WORKER, true);
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 14, &count);
+	assert_int_equal(plx_conn_submit_burst(other, ops, 12, &err), 12);
+	rig_turn(&rig); /* 8 posted, 4 wait */
+	assert_int_equal(plx_conn_close(other), 0);
+	assert_int_equal(plx_conn_submit_burst(other, ops + 12, 2, &err), 2); /* behind the close, in the lane */
+	rig_turns_until_closed(&rig, 1);
+	assert_int_equal(count.by_status[PLX_ST_STOPPED], 6);
+	assert_int_equal(count.by_status[PLX_ST_WR_FLUSH_ERR], 8);
+	assert_int_equal(count.calls, 14);
+	plx_test_as_lcore(WORKER);
+}
+
+static void *
+alien(void *arg)
+{
+	struct plx_submit_err why;
+
+	(void)arg;
+	assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
+	return (void *)(uintptr_t)plx_conn_submit_burst(conn, ops, 5, &why);
+}
+
+static void
+a_thread_that_eal_does_not_know_may_submit(void **state)
+{
+	pthread_t thread;
+	void *taken;
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 5, &count);
+	assert_int_equal(pthread_create(&thread, NULL, alien, NULL), 0);
+	assert_int_equal(pthread_join(thread, &taken), 0);
+	assert_int_equal((uintptr_t)taken, 5);
+	rig_turn(&rig);
+	assert_int_equal(fake_qp(conn->qp)->sq.head, 5);
+}
+
+static void
+hold_and_flush_are_the_owners(void **state)
+{
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+	assert_int_equal(plx_conn_hold_burst(conn, ops, 1, &err), 0);
+	assert_int_equal(err.code, -EPERM);
+	assert_int_equal(plx_conn_flush(conn), -EPERM);
+	plx_op_put(ops[0]);
+}
+
+int
+main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
+	const struct CMUnitTest tests[] = {
+		CASE(taken_means_queued_and_the_owner_posts),
+		CASE(without_credit_ops_wait_at_the_owner_in_order),
+		CASE(the_owner_does_not_overtake_ops_that_wait),
+		CASE(the_sge_list_may_go_when_submit_returns),
+		CASE(a_bad_op_is_told_at_once_and_not_queued),
+		CASE(a_post_that_fails_later_is_post_failed_with_the_errno),
+		CASE(close_completes_queued_and_waiting_ops_as_stopped),
+		CASE(a_thread_that_eal_does_not_know_may_submit),
+		CASE(hold_and_flush_are_the_owners),
+	};
+
+	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
+}
