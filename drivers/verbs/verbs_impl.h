@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef VERBS_IMPL_H
+#define VERBS_IMPL_H
+
+/**
+ * @file
+ * What the files of this driver share: one struct per object, each the public one and libibverbs' own.
+ *
+ *      plx_device   plx_pd     plx_mr     plx_cq     plx_qp
+ *          |           |          |          |          |
+ *      ibv_context  ibv_pd     ibv_mr     ibv_cq     ibv_qp
+ *
+ *      verbs_device.c   list, open, capabilities        verbs_trial.c   what would be granted?
+ *      verbs_port.c     ports and GIDs                  verbs_memory.c  PD and MR
+ *      verbs_queue.c    CQ and QP                       verbs_bring_up.c  INIT, RTR, RTS, ERR
+ *      verbs_fast.c     post and poll                   verbs_wc.c      completions translated
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "plx_driver.h"
+#include "plx_log.h"
+#include "plx_verbs.h"
+
+extern const struct plx_driver plx_verbs_driver;
+extern const struct plx_fast_ops verbs_fast_ops;
+
+struct verbs_device {
+	struct plx_device base;
+	struct ibv_context *ctx;
+	bool iwarp;
+};
+
+struct verbs_pd {
+	struct plx_pd base;
+	struct ibv_pd *ibv;
+};
+
+struct verbs_mr {
+	struct plx_mr base;
+	struct ibv_mr *ibv;
+};
+
+struct verbs_cq {
+	struct plx_cq base;
+	struct ibv_cq *ibv;
+};
+
+struct verbs_qp {
+	struct plx_qp base;
+	struct ibv_qp *ibv;
+	uint32_t kinds; /**< the device's caps.kinds, beside what the post touches anyway */
+	uint32_t psn;	/**< where our requests begin: fixed at creation, 24 bits */
+};
+
+static inline struct verbs_device *
+to_verbs_device(const struct plx_device *dev)
+{
+	return plx_container_of(dev, struct verbs_device, base);
+}
+
+static inline struct verbs_pd *
+to_verbs_pd(const struct plx_pd *pd)
+{
+	return plx_container_of(pd, struct verbs_pd, base);
+}
+
+static inline struct verbs_mr *
+to_verbs_mr(const struct plx_mr *mr)
+{
+	return plx_container_of(mr, struct verbs_mr, base);
+}
+
+static inline struct verbs_cq *
+to_verbs_cq(const struct plx_cq *cq)
+{
+	return plx_container_of(cq, struct verbs_cq, base);
+}
+
+static inline struct verbs_qp *
+to_verbs_qp(const struct plx_qp *qp)
+{
+	return plx_container_of(qp, struct verbs_qp, base);
+}
+
+/** The end of a constructor that failed with errno @p err. */
+static inline void *
+verbs_fail(int err)
+{
+	rte_errno = err;
+	return NULL;
+}
+
+/** Why a libibverbs call that returns a pointer failed; some providers forget to say. */
+static inline int
+verbs_errno(void)
+{
+	return errno != 0 ? errno : EIO;
+}
+
+/**
+ * One result of a libibverbs call that returns an int as 0 or -errno. Providers return a positive
+ * errno (as documented), a negative one, or -1 with errno set.
+ */
+static inline int
+verbs_result(int ret)
+{
+	if (ret == -1)
+		return -verbs_errno();
+	return ret > 0 ? -ret : ret;
+}
+
+/* verbs_trial.c */
+
+/** Create a QP of @p cap and destroy it: *cap is then what was granted. 0 or -errno, not logged. */
+int verbs_trial_qp(struct ibv_context *ctx, struct plx_qp_cap *cap);
+/** The longest inline that a QP of one WR and one SGE is granted. */
+uint32_t verbs_trial_inline(struct ibv_context *ctx);
+
+/** For ibv_create_qp(): an RC QP of @p cap. */
+struct ibv_qp_init_attr verbs_qp_init_attr(struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
+	const struct plx_qp_cap *cap);
+/** The sizes in @p attr, which ibv_create_qp() has turned into the granted ones. */
+struct plx_qp_cap verbs_qp_cap(const struct ibv_qp_init_attr *attr);
+
+/* slots of the driver's table */
+int verbs_qp_limits(struct plx_device *dev, struct plx_qp_cap *cap);
+int verbs_port_query(struct plx_device *dev, unsigned int port, struct plx_port_attr *attr);
+int verbs_gid_query(struct plx_device *dev, unsigned int port, unsigned int index, struct plx_gid *gid);
+struct plx_pd *verbs_pd_create(struct plx_device *dev);
+int verbs_pd_destroy(struct plx_pd *pd);
+struct plx_mr *verbs_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
+int verbs_mr_deregister(struct plx_mr *mr);
+struct plx_cq *verbs_cq_create(struct plx_device *dev, uint32_t nb_cqe);
+int verbs_cq_destroy(struct plx_cq *cq);
+struct plx_qp *verbs_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf);
+int verbs_qp_destroy(struct plx_qp *qp);
+int verbs_qp_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, struct plx_qp_addr *addr);
+int verbs_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer);
+int verbs_qp_to_error(struct plx_qp *qp);
+int verbs_qp_query_state(struct plx_qp *qp);
+
+/** Take a new QP from RESET to INIT on @p port, the peer without rights. 0 or -errno. */
+int verbs_qp_init(struct ibv_qp *qp, unsigned int port);
+/** PLX_ACCESS_* as IBV_ACCESS_*. */
+unsigned int verbs_access(uint32_t rights);
+/** Bytes of an IBV_MTU_*. */
+uint32_t verbs_mtu_bytes(enum ibv_mtu mtu);
+
+#endif
