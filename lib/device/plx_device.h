@@ -222,7 +222,10 @@ int plx_qp_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, struct 
  */
 int plx_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer);
 
-/** Take the QP to ERR: posted WRs are flushed, each with a completion. Again: 0, nothing happens. */
+/**
+ * Take the QP to ERR: posted WRs are flushed, each with a completion. Again: 0, and receives posted
+ * since are flushed at the latest now (rxe looks at them only when told).
+ */
 int plx_qp_to_error(struct plx_qp *qp);
 
 enum plx_qp_state { PLX_QP_RESET, PLX_QP_INIT, PLX_QP_RTS, PLX_QP_ERR };

@@ -36,7 +36,12 @@ struct plx_fast_ops {
 	/**
 	 * Post @p n WRs to the send queue, in order, as one chain (one doorbell).
 	 * Returns how many were posted; if fewer than @p n, *err is the -errno of the first that
-	 * was not: -ENOMEM queue full, -EINVAL, -ENOTSUP, ... Nothing behind it was posted.
+	 * was not: -ENOMEM queue full; -ENOTSUP an opcode that caps.kinds lacks; -EINVAL the QP is
+	 * not up yet; or what the provider says of a list or an inline length above the granted
+	 * (-EINVAL, on some -ENOMEM). Neither it nor what is behind it ever completes.
+	 *
+	 * These checks are the driver's own and the last: lib/conn has made its before, and null,
+	 * which measures what is above it, makes none.
 	 */
 	uint16_t (*post_send)(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
 	/** The same for the receive queue; receives may be posted from the QP's creation on. */
