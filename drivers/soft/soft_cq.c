@@ -46,13 +46,18 @@ soft_cq_dropped(const struct soft_cq *cq)
 
 /* ---- push ---------------------------------------------------------------------------------- */
 
-bool
-soft_cq_local_full(const struct soft_cq *cq)
+void
+soft_cq_crowd(struct soft_cq *cq)
 {
-	uint64_t local = cq->local_head - cq->local_tail;
-	uint64_t remote = __atomic_load_n(&cq->remote_head, __ATOMIC_RELAXED) - cq->remote_tail;
+	cq->crowded = true;
+	__atomic_store_n(&cq->local_crowded, 1, __ATOMIC_RELAXED);
+}
 
-	return local + remote >= cq->base.nb_cqe;
+static void
+uncrowd(struct soft_cq *cq)
+{
+	cq->crowded = false;
+	__atomic_store_n(&cq->local_crowded, 0, __ATOMIC_RELAXED);
 }
 
 /** CQEs in `local`, by another thread's reckoning: head and tail move meanwhile. */
@@ -65,14 +70,15 @@ local_used(const struct soft_cq *cq)
 	return RTE_MAX(used, 0);
 }
 
-/** Whether position @p head may not be taken; the exact count is made past half only. */
+/** Whether position @p head may not be taken; the exact count is made when the CQ may be more than half full. */
 static bool
 remote_full(struct soft_cq *cq, uint64_t head)
 {
 	/* Acquire: partner is the release below, by which another producer passes the tail on. */
 	uint64_t tail = __atomic_load_n(&cq->remote_tail_seen, __ATOMIC_ACQUIRE);
 
-	if (likely((int64_t)(head - tail) < (int64_t)cq->half))
+	if (likely((int64_t)(head - tail) < (int64_t)cq->half &&
+		   !__atomic_load_n(&cq->local_crowded, __ATOMIC_RELAXED)))
 		return false;
 	/* Acquire: the polling thread has read the slots before it moved the tail over them. */
 	tail = __atomic_load_n(&cq->remote_tail, __ATOMIC_ACQUIRE);
@@ -121,7 +127,9 @@ local_take(struct soft_cq *cq, struct plx_wc *wcs, uint16_t n)
 		if (cqe->done != NULL)
 			soft_sq_done_advance(cqe->done, cqe->position);
 	}
-	__atomic_store_n(&cq->local_tail, tail, __ATOMIC_RELAXED); /* counted with, see push_local */
+	__atomic_store_n(&cq->local_tail, tail, __ATOMIC_RELAXED); /* a count, in local_used() */
+	if (unlikely(cq->crowded && cq->local_head - tail <= cq->half))
+		uncrowd(cq);
 	return got;
 }
 

@@ -15,10 +15,11 @@
  * `local` is a plain ring. `remote` is lock-free for any number of producers: one reserves a slot by
  * compare-and-swap and says "in" in the slot's own seq, so a preempted producer hides what is behind it but stops nobody.
  *
- * What is full: the two rings together hold nb_cqe. Up to half of that each ring looks only at itself; beyond, it looks
- * at both. So the limit is exact for one thread, and may be passed by the pushes in flight with several; the rings
- * themselves have nb_cqe slots each and never overflow. A CQE that does not fit is dropped and counted and the CQ is in
- * error; what is in it can still be polled (as on rxe).
+ * What is full: the two rings together hold nb_cqe. The polling thread always counts both. The others go by the remote
+ * ring alone while that is at most half full and nobody has said that `local` is more than that, so they touch none of
+ * the polling thread's lines. The limit is exact for one thread and may be passed by the pushes in flight with
+ * several; each ring has nb_cqe slots and never overflows. A CQE that does not fit is dropped and counted, and the CQ
+ * is in error; what is in it can still be polled, and what fits later is taken (as on rxe).
  *
  * Threads: poll and push_local by the polling thread, push_remote by any.
  */
@@ -53,10 +54,12 @@ struct soft_cq {
 	uint64_t remote_tail;
 	uint32_t remote_first; /**< takes turns, so that neither ring starves */
 	uint32_t nb_local_dropped;
+	bool crowded;	       /**< what local_crowded says, without looking at it */
 
 	/* The other producers'. */
 	uint64_t remote_head __rte_cache_aligned;
 	uint64_t remote_tail_seen;
+	uint32_t local_crowded; /**< the polling thread's word to them: `local` is more than half full */
 	uint32_t nb_remote_dropped;
 };
 
@@ -67,18 +70,24 @@ void soft_cq_fini(struct soft_cq *cq);
 /** CQEs that found no room so far; above 0 the CQ is in error. Any thread. */
 uint32_t soft_cq_dropped(const struct soft_cq *cq);
 
-bool soft_cq_local_full(const struct soft_cq *cq);
+/** Cold: `local` has passed half. */
+void soft_cq_crowd(struct soft_cq *cq);
 
 /** A CQE of a queue that the polling thread owns. @p done, @p position: soft_sq.h; NULL for a receive. */
 static inline void
 soft_cq_push_local(struct soft_cq *cq, const struct plx_wc *wc, struct soft_sq_done *done, uint64_t position)
 {
 	struct soft_cqe *cqe = &cq->local[cq->local_head & cq->mask];
+	uint64_t used = cq->local_head - cq->local_tail;
 
-	if (unlikely(cq->local_head - cq->local_tail >= cq->half && soft_cq_local_full(cq))) {
+	/* Relaxed: a count. */
+	if (unlikely(used + __atomic_load_n(&cq->remote_head, __ATOMIC_RELAXED) - cq->remote_tail >=
+		    cq->base.nb_cqe)) {
 		__atomic_store_n(&cq->nb_local_dropped, cq->nb_local_dropped + 1, __ATOMIC_RELAXED);
 		return;
 	}
+	if (unlikely(used >= cq->half && !cq->crowded))
+		soft_cq_crowd(cq);
 	cqe->wc = *wc;
 	cqe->done = done;
 	cqe->position = position;

@@ -8,7 +8,20 @@
 
 #include "soft_mem.h"
 
-/* The free slots are a FIFO list through next_free: the one freed longest ago goes first. */
+/* Slots that were used are a FIFO list through next_free: the one freed longest ago goes first, behind those
+ * that were never used. All under the lock. */
+
+static uint32_t
+free_take(struct soft_keys *keys)
+{
+	uint32_t index = keys->first_free;
+
+	if (keys->nb_touched < keys->nb_slots)
+		return keys->nb_touched++;
+	if (index != keys->nb_slots)
+		keys->first_free = keys->regions[index].next_free;
+	return index;
+}
 
 static void
 free_append(struct soft_keys *keys, uint32_t index)
@@ -29,9 +42,8 @@ soft_keys_init(struct soft_keys *keys, uint32_t max_regions)
 		return -ENOMEM;
 	pthread_mutex_init(&keys->lock, NULL);
 	keys->nb_slots = max_regions;
+	keys->nb_touched = 0;
 	keys->first_free = max_regions;
-	for (uint32_t i = 0; i < max_regions; i++)
-		free_append(keys, i);
 	return 0;
 }
 
@@ -56,9 +68,7 @@ soft_keys_add(struct soft_keys *keys, const void *pd, uint64_t addr, uint64_t le
 	uint32_t index, key;
 
 	pthread_mutex_lock(&keys->lock);
-	index = keys->first_free;
-	if (index != keys->nb_slots)
-		keys->first_free = keys->regions[index].next_free;
+	index = free_take(keys);
 	pthread_mutex_unlock(&keys->lock);
 	if (index == keys->nb_slots)
 		return 0;

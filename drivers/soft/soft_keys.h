@@ -47,7 +47,8 @@ struct soft_region {
 struct soft_keys {
 	struct soft_region *regions;
 	uint32_t nb_slots;
-	uint32_t first_free; /**< oldest; index, nb_slots at the end of the list */
+	uint32_t nb_touched; /**< slots from here on were never used: as old as can be */
+	uint32_t first_free; /**< oldest of the others; index, nb_slots at the end of the list */
 	uint32_t last_free;
 	pthread_mutex_t lock;
 };
