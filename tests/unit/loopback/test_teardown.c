@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/*
+ * Teardown by a third thread while two send to each other: every posted WR completes exactly once, and memory is
+ * left alone from the moment its region is deregistered.
+ */
+
+#include "pair.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#define WINDOW 8
+#define TARGET 4096 /* the part of the memory that the peer writes to, through a region of its own */
+#define TARGET_LEN 1024
+
+struct runner {
+	struct side *me;
+	const struct side *peer;
+	uint32_t target_rkey;
+	unsigned int stop; /* atomic */
+	bool out[2 * WINDOW]; /* by wr_id: receives, then sends */
+	unsigned int nb_out;
+	unsigned long posted, completed, failed, wrong;
+};
+
+static void
+posted(struct runner *run, unsigned int wr_id)
+{
+	run->out[wr_id] = true;
+	run->nb_out++;
+	run->posted++;
+}
+
+static void
+recv_post(struct runner *run, unsigned int slot)
+{
+	struct plx_sge sge = at(run->me, slot * 64, 64);
+
+	if (run->out[slot])
+		return;
+	if (post_recv(run->me->qp, slot, &sge, 1) == 0)
+		posted(run, slot);
+	else
+		run->wrong++;
+}
+
+/* Sends and writes by turns. */
+static void
+send_post(struct runner *run, unsigned int slot)
+{
+	struct plx_sge sge = at(run->me, 2048 + slot * 64, 64);
+	struct plx_wr wr = wr_to(run->peer, WINDOW + slot, PLX_OPCODE_SEND, &sge, TARGET + slot * 64);
+
+	if (run->out[WINDOW + slot])
+		return;
+	if (slot & 1) {
+		wr.opcode = PLX_OPCODE_WRITE;
+		wr.rkey = run->target_rkey;
+	}
+	if (post_send(run->me->qp, &wr) == 0)
+		posted(run, WINDOW + slot);
+	else
+		run->wrong++;
+}
+
+static int
+poll_once(struct runner *run)
+{
+	struct plx_wc wcs[WINDOW];
+	int got = plx_cq_poll(run->me->cq, wcs, WINDOW);
+
+	for (int i = 0; i < got; i++) {
+		uint64_t wr_id = wcs[i].wr_id;
+
+		if (wr_id >= 2 * WINDOW || !run->out[wr_id]) {
+			run->wrong++; /* twice, or nobody's */
+			continue;
+		}
+		run->out[wr_id] = false;
+		run->nb_out--;
+		run->completed++;
+		run->failed += wcs[i].status != PLX_ST_SUCCESS;
+	}
+	return got;
+}
+
+static void *
+runner_main(void *arg)
+{
+	struct runner *run = arg;
+	uint64_t end = plx_clock_monotonic_ns() + UINT64_C(20000000000);
+
+	while (!__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE) || run->nb_out > 0) {
+		if (!__atomic_load_n(&run->stop, __ATOMIC_RELAXED)) {
+			for (unsigned int slot = 0; slot < WINDOW; slot++) {
+				recv_post(run, slot);
+				send_post(run, slot);
+			}
+		}
+		if (poll_once(run) == 0) {
+			sched_yield();
+			if (plx_clock_monotonic_ns() > end)
+				break; /* something is lost: the counts will say so */
+		}
+	}
+	return NULL;
+}
+
+static void
+nap(unsigned int us)
+{
+	nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+}
+
+static void
+stop_and_join(struct runner *run, pthread_t thread)
+{
+	__atomic_store_n(&run->stop, 1, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	assert_int_equal(run->wrong, 0);
+	assert_int_equal(run->nb_out, 0);
+	assert_int_equal(run->posted, run->completed);
+}
+
+/* What happens in the middle of the traffic. */
+enum act { ERR_A, ERR_BOTH, DEREGISTER, NB_ACTS };
+
+static void
+act_on(struct pair *pair, enum act act, struct plx_mr **target)
+{
+	uint8_t *memory = &pair->b.mem[TARGET];
+
+	switch (act) {
+	case ERR_BOTH:
+		plx_qp_to_error(pair->b.qp);
+		break;
+	case DEREGISTER:
+		assert_int_equal(plx_mr_deregister(*target), 0);
+		*target = NULL;
+		memset(memory, 0xee, TARGET_LEN); /* as if somebody else had it now */
+		break;
+	default:
+		break;
+	}
+	plx_qp_to_error(pair->a.qp);
+}
+
+static void
+target_check(const struct pair *pair, const struct plx_mr *target)
+{
+	for (unsigned int i = 0; target == NULL && i < TARGET_LEN; i++)
+		assert_int_equal(pair->b.mem[TARGET + i], 0xee);
+}
+
+static void
+round_run(unsigned int round)
+{
+	enum act act = round % NB_ACTS;
+	struct pair pair;
+	struct runner a = {.me = &pair.a, .peer = &pair.b}, b = {.me = &pair.b, .peer = &pair.a};
+	struct plx_mr *target;
+	pthread_t thread_a, thread_b;
+
+	pair_open(&pair, "loopback0", round & 1 ? "loopback0" : "loopback1");
+	pair.path.retry_cnt = round % 3;
+	pair_connect(&pair);
+	target = plx_mr_register(pair.b.pd, &pair.b.mem[TARGET], TARGET_LEN, PLX_ACCESS_ALL);
+	a.target_rkey = target->rkey;
+	b.target_rkey = pair.a.mr->rkey;
+	pthread_create(&thread_a, NULL, runner_main, &a);
+	pthread_create(&thread_b, NULL, runner_main, &b);
+	nap(round % 7 * 50);
+	act_on(&pair, act, &target);
+	stop_and_join(&a, thread_a);
+	/* b still sends to what is now destroyed. */
+	assert_int_equal(plx_qp_destroy(pair.a.qp), 0);
+	nap(50);
+	plx_qp_to_error(pair.b.qp);
+	stop_and_join(&b, thread_b);
+	target_check(&pair, target);
+	pair.a.qp = NULL;
+	assert_int_equal(plx_mr_deregister(target), 0);
+	pair_close(&pair);
+}
+
+static void
+every_wr_completes_once_whatever_a_third_thread_tears_down(void **state)
+{
+	for (unsigned int round = 0; round < plx_test_scale() / 2500; round++)
+		round_run(round);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_wr_completes_once_whatever_a_third_thread_tears_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
