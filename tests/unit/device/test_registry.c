@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+#include "toy.h"
+
+static struct plx_device *
+open_fails(const char *text)
+{
+	rte_errno = 0;
+	return plx_device_open(text);
+}
+
+static void
+drivers_are_registered_once_by_name(void **state)
+{
+	struct plx_driver no_open = toy_driver;
+
+	assert_int_equal(plx_device_register(&toy_driver), -EEXIST);
+	no_open.name = "other";
+	no_open.open = NULL;
+	assert_int_equal(plx_device_register(&no_open), -EINVAL);
+}
+
+static void
+the_list_counts_all_and_fills_what_fits(void **state)
+{
+	struct plx_device_info infos[2] = {0};
+
+	assert_int_equal(plx_device_list(NULL, 0), 3);
+	assert_int_equal(plx_device_list(infos, 2), 3);
+	assert_string_equal(infos[1].name, "toy1");
+	assert_string_equal(infos[1].driver, "toy");
+}
+
+static void
+a_name_opens_with_and_without_arguments(void **state)
+{
+	struct plx_device *dev = plx_device_open("toy1");
+
+	assert_non_null(dev);
+	assert_string_equal(plx_device_name(dev), "toy1");
+	assert_int_equal(toy.value, 7);
+	assert_int_equal(plx_device_close(dev), 0);
+	dev = plx_device_open("toy2,value=0xa,word=blue");
+	assert_int_equal(toy.value, 110);
+	assert_int_equal(plx_device_close(dev), 0);
+}
+
+static void
+bad_names_and_arguments_are_refused(void **state)
+{
+	static const char *const bad[] = {"toy0,colour=red", "toy0,value=4", "toy0,value=11", "toy0,value=-1",
+		"toy0,value=6x", "toy0,value=", "toy0,value", "toy0,word=green", "toy0,value=6,value=6",
+		"toy0,value=99999999999999999999"};
+	char longer[200] = "toy";
+
+	for (unsigned int i = 0; i < NB_OF(bad); i++) {
+		assert_null(open_fails(bad[i]));
+		assert_int_equal(rte_errno, EINVAL);
+	}
+	assert_null(open_fails("nobody0"));
+	assert_int_equal(rte_errno, ENODEV);
+	assert_null(open_fails(""));
+	assert_int_equal(rte_errno, ENODEV);
+	memset(&longer[3], '1', sizeof(longer) - 4);
+	assert_null(open_fails(longer));
+	assert_int_equal(rte_errno, ENODEV);
+}
+
+static const struct plx_driver empty_driver = {.name = "empty"};
+
+static void
+empty_slots_refuse(void **state)
+{
+	struct plx_device dev;
+	struct plx_pd pd = {.dev = &dev};
+	struct plx_cq cq = {.dev = &dev};
+	struct plx_qp qp = {.dev = &dev};
+	struct plx_mr mr = {.pd = &pd};
+	void *const *slots = (void *const *)&dev.ops;
+
+	plx_device_init(&dev, &empty_driver, "empty0");
+	for (unsigned int i = 0; i < sizeof(dev.ops) / sizeof(slots[0]); i++)
+		assert_non_null(slots[i]);
+	rte_errno = 0;
+	assert_null(dev.ops.pd_create(&dev));
+	assert_int_equal(rte_errno, ENOTSUP);
+	assert_null(dev.ops.mr_register(&pd, NULL, 0, 0));
+	assert_null(dev.ops.cq_create(&dev, 1));
+	assert_null(dev.ops.qp_create(&pd, NULL));
+	assert_int_equal(dev.ops.close(&dev), -ENOTSUP);
+	assert_int_equal(dev.ops.qp_limits(&dev, NULL), -ENOTSUP);
+	assert_int_equal(dev.ops.port_query(&dev, 1, NULL), -ENOTSUP);
+	assert_int_equal(dev.ops.gid_query(&dev, 1, 0, NULL), -ENOTSUP);
+	assert_int_equal(dev.ops.pd_destroy(&pd), -ENOTSUP);
+	assert_int_equal(dev.ops.mr_deregister(&mr), -ENOTSUP);
+	assert_int_equal(dev.ops.cq_destroy(&cq), -ENOTSUP);
+	assert_int_equal(dev.ops.qp_destroy(&qp), -ENOTSUP);
+	assert_int_equal(dev.ops.qp_local_addr(&qp, NULL, NULL), -ENOTSUP);
+	assert_int_equal(dev.ops.qp_bring_up(&qp, NULL, NULL), -ENOTSUP);
+	assert_int_equal(dev.ops.qp_to_error(&qp), -ENOTSUP);
+	assert_int_equal(dev.ops.qp_query_state(&qp), -ENOTSUP);
+}
+
+static void
+empty_post_slots_take_nothing(void **state)
+{
+	struct plx_fast_ops none = {0}, ops = plx_fast_with_stubs(&none);
+	struct plx_qp qp = {.fast = &ops};
+	struct plx_cq cq = {.fast = &ops};
+	int err = 0;
+
+	assert_int_equal(plx_qp_post_send(&qp, NULL, 3, &err), 0);
+	assert_int_equal(err, -ENOTSUP);
+	err = 0;
+	assert_int_equal(plx_qp_post_recv(&qp, NULL, 3, &err), 0);
+	assert_int_equal(err, -ENOTSUP);
+	assert_int_equal(plx_cq_poll(&cq, NULL, 1), -ENOTSUP);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(drivers_are_registered_once_by_name),
+		cmocka_unit_test(the_list_counts_all_and_fills_what_fits),
+		cmocka_unit_test(a_name_opens_with_and_without_arguments),
+		cmocka_unit_test(bad_names_and_arguments_are_refused),
+		cmocka_unit_test(empty_slots_refuse),
+		cmocka_unit_test(empty_post_slots_take_nothing),
+	};
+
+	if (plx_device_register(&toy_driver) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
