@@ -74,23 +74,42 @@ owned_claim(struct plx_dispatcher *d, const struct plx_wc *wc)
 
 /** Send a settled op where it belongs: to its home's lane, or its callback here and now. */
 static inline void
+owned_send(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
+{
+	if (op->home != d->owner && op->home != PLX_HOME_ANY) {
+		handoff_add(out, d->home_of[op->home], op);
+		return;
+	}
+	/* A callback may deliver, fail ops or mark what was handed over: none of it before what came earlier. */
+	handoff_flush(out);
+	if (__builtin_expect(!home_settle(op), 0))
+		count(&d->own->nb_orphans, 1);
+}
+
+/** The same, unless a post call is running, or earlier ops still wait for that. Nobody sees them before (contract 1.9). */
+static inline void
 owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 {
-	if (op->home != d->owner && op->home != PLX_HOME_ANY)
-		handoff_add(out, d->home_of[op->home], op);
-	else if (__builtin_expect(d->nb_posting != 0, 0))
+	if (__builtin_expect(d->nb_posting != 0, 0) || __builtin_expect(d->early.nb != 0, 0))
 		plx_op_list_append(&d->early, op);
-	else if (__builtin_expect(!home_settle(op), 0))
-		count(&d->own->nb_orphans, 1);
+	else
+		owned_send(d, op, out);
 }
 
 void
 plx_dispatcher_run_early(struct plx_dispatcher *d)
 {
-	while (d->early.nb != 0 && d->nb_posting == 0) {
-		if (!home_settle(plx_op_list_take(&d->early)))
-			count(&d->own->nb_orphans, 1);
-	}
+	struct handoff out = {.home = NULL, .nb = 0};
+	/* No more than are there: a callback that posts may add one each time. */
+	uint32_t nb = d->early.nb;
+
+	if (d->running_early)
+		return;
+	d->running_early = true;
+	for (; nb != 0 && d->nb_posting == 0; nb--)
+		owned_send(d, plx_op_list_take(&d->early), &out);
+	handoff_flush(&out);
+	d->running_early = false;
 }
 
 static void
@@ -186,16 +205,19 @@ unsigned int
 plx_dispatcher_once(struct plx_dispatcher *d)
 {
 	unsigned int lcore = rte_lcore_id(), did = 0;
+	struct plx_home *home = lcore < RTE_MAX_LCORE ? d->home_of[lcore] : NULL;
 
-	if (lcore >= RTE_MAX_LCORE)
+	/* A turn inside a callback would settle later ops before the rest of this one's. */
+	if (home == NULL || home->turning)
 		return 0;
+	home->turning = true;
 	if (lcore == d->owner) {
 		did += d->early.nb;
 		plx_dispatcher_run_early(d);
 		did += inbox_once(d);
 	}
-	if (d->home_of[lcore] != NULL)
-		did += home_once(d, d->home_of[lcore]);
+	did += home_once(d, home);
+	home->turning = false;
 	return did;
 }
 

@@ -66,6 +66,8 @@ plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op)
 		op->home = PLX_HOME_ANY;
 	else if (!plx_dispatcher_has_home(d, op->home))
 		return -EINVAL;
+	if (dispatcher_is_shared(d) && op->home == PLX_HOME_ANY && op->cb == plx_dispatcher_keep)
+		return -EINVAL; /* nobody's list to keep it on */
 	plx_op_set_state(op, PLX_OP_POSTED);
 	if (dispatcher_is_shared(d)) {
 		__atomic_store_n(&op->halves, 2, __ATOMIC_RELAXED);
@@ -92,5 +94,4 @@ plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken)
 		return;
 	}
 	plx_dispatcher_post_end(d);
-	plx_dispatcher_run_early(d);
 }

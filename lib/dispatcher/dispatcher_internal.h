@@ -43,7 +43,10 @@ result_fill(struct plx_op *op, const struct plx_wc *wc)
 	bool ok = wc->status == PLX_ST_SUCCESS;
 
 	op->status = wc->status;
-	op->kind = op->wr.opcode;
+	/* What arrived, for a receive; the rest is known from the op, whatever the device says. */
+	op->kind = ok && wc->opcode == PLX_OPCODE_RECV_WRITE_IMM && op->wr.opcode == PLX_OPCODE_RECV
+			   ? wc->opcode
+			   : op->wr.opcode;
 	op->qp_num = op->queue != NULL ? op->queue->qp_num : wc->qp_num;
 	op->byte_len = ok ? wc->byte_len : 0;
 	op->imm = ok ? wc->imm : 0;
@@ -56,13 +59,20 @@ result_fill(struct plx_op *op, const struct plx_wc *wc)
 	}
 }
 
+/** Take an op that nobody waits for out of custody, and give it back. */
+static inline void
+home_drop(struct plx_op *op)
+{
+	plx_op_set_state(op, PLX_OP_FREE);
+	plx_op_put(op);
+}
+
 /** On the op's home: tell whoever waits, or give the node back. Returns whether somebody waited. */
 static inline bool
 home_settle(struct plx_op *op)
 {
 	if (__builtin_expect(!plx_op_complete(op), 0)) {
-		plx_op_set_state(op, PLX_OP_FREE);
-		plx_op_put(op);
+		home_drop(op);
 		return false;
 	}
 	if (op->cb != NULL)
@@ -78,6 +88,7 @@ void deliver_shared(struct plx_dispatcher *d, const struct plx_wc *wc);
 
 /** What a home owes (home.c, abandon.c). */
 unsigned int home_once(struct plx_dispatcher *d, struct plx_home *home);
+void home_drop_kept(struct plx_home *home, struct plx_op *op);
 unsigned int home_take_abandons(struct plx_dispatcher *d, struct plx_home *home);
 
 #endif

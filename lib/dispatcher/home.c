@@ -38,17 +38,36 @@ plx_dispatcher_keep(struct plx_op *op, void *arg)
 {
 	struct plx_dispatcher *d = arg;
 
+	/* Linked, so not the application's to put: it may abandon it still. */
+	plx_op_set_state(op, PLX_OP_KEPT);
 	plx_op_list_append(&d->home_of[rte_lcore_id()]->done, op);
+}
+
+/* A walk, oldest first; but few ops are given up after they completed and before somebody looked. */
+void
+home_drop_kept(struct plx_home *home, struct plx_op *op)
+{
+	struct plx_op_list left = {0};
+	struct plx_op *kept;
+
+	while ((kept = plx_op_list_take(&home->done)) != NULL)
+		if (kept != op)
+			plx_op_list_append(&left, kept);
+	home->done = left;
+	home_drop(op);
 }
 
 uint16_t
 plx_dispatcher_take_burst(struct plx_dispatcher *d, struct plx_op **ops, uint16_t n)
 {
-	struct plx_home *home = d->home_of[rte_lcore_id()];
+	unsigned int lcore = rte_lcore_id();
+	struct plx_home *home = lcore < RTE_MAX_LCORE ? d->home_of[lcore] : NULL;
 	uint16_t got = 0;
 
-	while (got < n && home->done.nb != 0)
-		ops[got++] = plx_op_list_take(&home->done);
+	while (home != NULL && got < n && home->done.nb != 0) {
+		ops[got] = plx_op_list_take(&home->done);
+		plx_op_set_state(ops[got++], PLX_OP_COMPLETED);
+	}
 	return got;
 }
 

@@ -60,6 +60,7 @@ struct plx_dispatcher_conf {
 /** One lcore on which ops complete. The two halves have one writer each. */
 struct plx_home {
 	unsigned int lcore;
+	bool turning;		   /**< plx_dispatcher_once() is running here */
 	struct plx_lane *ops;	   /**< completed ops; NULL on an owner that only calls back inline */
 	struct plx_lane *abandons; /**< ids that other threads gave up on */
 	struct plx_op_list done;   /**< kept for plx_dispatcher_take_burst() */
@@ -89,6 +90,7 @@ struct plx_dispatcher {
 	struct plx_op_pool *pool;
 	unsigned int owner; /**< LCORE_ID_ANY: SHARED */
 	unsigned int nb_posting; /**< post calls that are running on the owner */
+	bool running_early;
 	struct plx_op_list early; /**< completed during a post */
 	struct plx_home *own;	 /**< the owner as a home; NULL: SHARED */
 	struct plx_lane *inbox;
@@ -123,14 +125,18 @@ uint16_t plx_dispatcher_deliver_burst(struct plx_dispatcher *d, const struct plx
 
 /**
  * One turn of what this lcore owes the dispatcher: as the owner empty the inbox, as a home run the callbacks of
- * ops that were handed over and settle what others abandoned. Owner and homes. Returns how many things it did.
+ * ops that were handed over and settle what others abandoned. Owner and homes. Returns how many things it did;
+ * 0 in a callback that it runs itself.
  */
 unsigned int plx_dispatcher_once(struct plx_dispatcher *d);
 
 /** The same as a hook of a poller or worker (plx_poller.h); @p d is the dispatcher. */
 unsigned int plx_dispatcher_hook(void *d);
 
-/** As an op's callback: keep the op for plx_dispatcher_take_burst(); arg is the dispatcher. */
+/**
+ * As an op's callback: keep the op for plx_dispatcher_take_burst(); arg is the dispatcher. Until it is taken the op is in
+ * custody: it can be abandoned, not put. On a SHARED dispatcher the op must have a home.
+ */
 void plx_dispatcher_keep(struct plx_op *op, void *d);
 
 /** Take up to @p n kept ops, in the order in which they completed. Home. */
@@ -146,7 +152,7 @@ int plx_op_abandon(struct plx_dispatcher *d, struct plx_op *op);
 
 /**
  * The same by id, for threads that cannot know whether the op is over: an id that is no longer the op's
- * is counted and nothing else happens.
+ * is counted and nothing else happens; nor if @p home is not the op's.
  */
 int plx_dispatcher_abandon(struct plx_dispatcher *d, uint64_t id, unsigned int home);
 
@@ -164,7 +170,11 @@ void plx_dispatcher_stats(const struct plx_dispatcher *d, struct plx_dispatcher_
  */
 int plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op);
 
-/** The post call returned: it took the op, or not, and then the op is PREPARED again. */
+/**
+ * The post call returned: it took the op, or not, and then the op is PREPARED again. If the op is complete by now its
+ * callback runs in the next deliver or once; SHARED: here, so that a device that completes inside post and a callback
+ * that posts again call each other without end.
+ */
 void plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken);
 
 /** OWNED, owner: run what completed during a post call that has returned. plx_dispatcher_once() does it too. */

@@ -64,6 +64,7 @@ enum plx_op_state {
 	PLX_OP_COMPLETED,
 	PLX_OP_POSTED = 0x10,
 	PLX_OP_ORPHANED = 0x11,
+	PLX_OP_KEPT = 0x12, /**< completed, on its home's list for plx_dispatcher_take_burst() */
 };
 
 #define PLX_OP_IN_CUSTODY 0x10

@@ -127,6 +127,7 @@ a_post_that_fails_later_is_post_failed_with_the_errno(void **state)
 	rig.dev->fail_post_at = 2;
 	rig.dev->fail_post_errno = -EIO;
 	rig_turn(&rig);
+	rig_turn(&rig); /* told in the turn after the post */
 	rig_home_turn(&rig, WORKER);
 	assert_int_equal(count.calls, 1);
 	plx_op_result(ops[1], &res);
