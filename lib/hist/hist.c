@@ -35,8 +35,7 @@ plx_hist_bucket_min(unsigned int index)
 uint64_t
 plx_hist_bucket_max(unsigned int index)
 {
-	/* Of the last bucket: 2^64 - 1, because 2^64 is 0. */
-	return index + 1 < PLX_HIST_BUCKETS ? plx_hist_bucket_min(index + 1) - 1 : UINT64_MAX;
+	return plx_hist_bucket_min(index + 1) - 1; /* of the last one 2^64 - 1: 2^64 wraps to 0 */
 }
 
 void
@@ -189,8 +188,6 @@ plx_hist_percentile(const struct plx_hist *h, double percent)
 	while ((seen += h->bucket[i]) < rank)
 		i++;
 	value = plx_hist_bucket_max(i);
-	if (value < h->min)
-		return h->min;
 	return value > h->max ? h->max : value;
 }
 

@@ -148,7 +148,7 @@ void plx_hist_snapshot(struct plx_hist *into, const struct plx_hist *from);
 
 /**
  * The value at percentile @p percent, 0 to 100, by nearest rank: the largest value of the bucket
- * that holds the rank, cut to the true minimum and maximum. 0 when empty.
+ * that holds the rank, cut to the true maximum. 0 when empty.
  *
  * 99.9 has no exact double: a rank that misses a whole number by no more than that rounding is
  * that number (99.9 % of 1000 samples is the 999th, not the 1000th).
