@@ -15,8 +15,8 @@ struct machine {
 	double drift;	  /* hz per second and per hz */
 	double ticks;	  /* of the TSC */
 	uint64_t step_ns; /* what one reading takes */
-	unsigned int nb_reads;
-	unsigned int stall_every; /* each such reading is cut by the scheduler; 0: none */
+	unsigned int random;
+	unsigned int stall_one_in; /* so many readings is cut by the scheduler; 0: none */
 };
 
 static void
@@ -24,7 +24,8 @@ machine_run(struct machine *m)
 {
 	uint64_t step = m->step_ns;
 
-	if (m->stall_every != 0 && ++m->nb_reads % m->stall_every == 0)
+	m->random = m->random * 1103515245 + 12345;
+	if (m->stall_one_in != 0 && (m->random >> 16) % m->stall_one_in == 0)
 		step = 4000000; /* one slice of another thread */
 	m->ns += step;
 	m->ticks += m->hz * (double)step / 1e9;
@@ -144,11 +145,13 @@ tsc_that_stands_still_or_runs_backwards_is_not_used(void **state)
 static void
 preempted_readings_do_not_spoil_the_rate(void **state)
 {
-	struct machine m = {.hz = 2246e6, .step_ns = 40, .stall_every = 5};
-	struct plx_clock clock = calibrated(&m, true);
+	for (unsigned int seed = 0; seed < 20; seed++) {
+		struct machine m = {.hz = 2246e6, .step_ns = 40, .stall_one_in = 6, .random = seed};
+		struct plx_clock clock = calibrated(&m, true);
 
-	assert_true(clock.tsc);
-	assert_rate(clock.hz, 2246e6);
+		assert_true(clock.tsc);
+		assert_rate(clock.hz, 2246e6);
+	}
 }
 
 /* Both clocks, with the smallest distance of many tries. */

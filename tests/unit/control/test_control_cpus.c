@@ -95,6 +95,46 @@ all_allowed_cpus_are_shared_when_none_is_free(void **state)
 	assert_true(CPU_EQUAL(&cpus, &allowed));
 }
 
+static int
+pin_here(void *arg)
+{
+	return rte_thread_set_affinity(arg);
+}
+
+/* As with `--lcores 0@(0,1),(1-3)@0`. */
+static void
+pin_workers(rte_cpuset_t *cpus)
+{
+	for (unsigned int lcore = 1; lcore < PLX_TEST_LCORES; lcore++) {
+		assert_int_equal(rte_eal_remote_launch(pin_here, cpus, lcore), 0);
+		assert_int_equal(rte_eal_wait_lcore(lcore), 0);
+	}
+}
+
+/* case 14.7: main mostly sleeps, unless it is one of those that ask from their loop */
+static void
+cpus_of_main_are_left_out_only_when_it_polls(void **state)
+{
+	static const unsigned int main_too[] = {0, 1};
+	rte_cpuset_t before = *plx_test_cpus_before_eal(), pin, rest, with_main, without_main;
+	unsigned int one = first_of(&before);
+	bool shared, shared_with_main;
+
+	plx_test_needs(CPU_COUNT(&before) > 1, "two CPUs");
+	pin = cpuset(1, &one);
+	CPU_XOR(&rest, &before, &pin);
+	pin_workers(&pin);
+	shared = plx_control_cpus(&before, main_too + 1, 1, &without_main);
+	rte_thread_set_affinity(&before);
+	shared_with_main = plx_control_cpus(&before, main_too, 2, &with_main);
+	pin_workers(&before);
+
+	assert_false(shared);
+	assert_true(CPU_EQUAL(&without_main, &rest));
+	assert_true(shared_with_main);
+	assert_true(CPU_EQUAL(&with_main, &before));
+}
+
 /* case 14.7: by default, of all that the kernel allows, from a thread that EAL has pinned to one CPU */
 static void
 default_is_wider_than_the_pin_of_the_caller(void **state)
@@ -215,6 +255,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(cpus_of_polling_lcores_are_left_out),
 		TEST(all_allowed_cpus_are_shared_when_none_is_free),
+		TEST(cpus_of_main_are_left_out_only_when_it_polls),
 		TEST(default_is_wider_than_the_pin_of_the_caller),
 		TEST(thread_does_not_inherit_the_pin_of_its_maker),
 		TEST(thread_runs_on_the_cpus_given),

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* 60 KB each: not on the stack of a test. */
 static struct plx_hist hist, other;
@@ -283,7 +284,7 @@ merged_equals_recorded_together(void **state)
 	static struct plx_hist together;
 
 	plx_hist_reset(&together);
-	for (uint64_t v = 1; v < 100000; v = v * 3 + 1) {
+	for (uint64_t v = 1; v < UINT64_MAX / 3 - 1; v = v * 3 + 1) {
 		plx_hist_record(v % 2 ? &hist : &other, v);
 		plx_hist_record(&together, v);
 	}
@@ -397,6 +398,46 @@ snapshot_during_recording_is_consistent_with_itself(void **state)
 	assert_int_equal(other.unsummed, 0);
 }
 
+struct reader {
+	struct plx_hist copy;
+	bool ended; /* atomic */
+};
+
+static void *
+read_once(void *arg)
+{
+	struct reader *r = arg;
+
+	plx_hist_snapshot(&r->copy, &hist);
+	__atomic_store_n(&r->ended, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* A writer preempted between its stores of count and sum. The wait proves nothing when it passes, but
+ * a snapshot that does not wait for the writer is over by then. */
+static void
+snapshot_waits_for_a_writer_in_the_middle_of_the_sums(void **state)
+{
+	static struct reader reader;
+	pthread_t thread;
+	bool early;
+
+	plx_hist_reset(&reader.copy);
+	plx_hist_record_n(&hist, 100, 9);
+	plx_hist_open(&hist, 200, 200);
+	plx_hist_add(&hist, plx_hist_index(200), 1);
+	assert_int_equal(pthread_create(&thread, NULL, read_once, &reader), 0);
+	usleep(20000);
+	early = __atomic_load_n(&reader.ended, __ATOMIC_ACQUIRE);
+	plx_hist_close(&hist, 1, 200, 200 * 200);
+	pthread_join(thread, NULL);
+
+	assert_false(early);
+	assert_int_equal(reader.copy.count, 10);
+	assert_int_equal(reader.copy.unsummed, 0);
+	assert_near(plx_hist_mean(&reader.copy), 110, 1e-15);
+}
+
 /* What a reader sees in the middle of a record, step by step: the bucket has the sample, the sums have
  * not. */
 static void
@@ -458,6 +499,7 @@ main(void)
 		TEST(merging_an_empty_one_changes_nothing),
 		TEST(snapshot_of_a_quiet_one_is_a_copy),
 		TEST(snapshot_during_recording_is_consistent_with_itself),
+		TEST(snapshot_waits_for_a_writer_in_the_middle_of_the_sums),
 		TEST(snapshot_between_bucket_and_sums_counts_the_sample_as_unsummed),
 		TEST(snapshot_extremes_lie_in_the_buckets_that_were_read),
 	};
