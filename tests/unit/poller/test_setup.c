@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+#include "fake_cq.h"
+
+static void
+each_cq_is_added_once_up_to_the_maximum(void **state)
+{
+	struct fake_cq cqs[PLX_POLLER_MAX_CQS + 1];
+
+	for (unsigned int i = 0; i <= PLX_POLLER_MAX_CQS; i++) {
+		cqs[i] = (struct fake_cq)FAKE_CQ;
+		assert_int_equal(plx_poller_add_cq(poller, &cqs[i].base, d), i < PLX_POLLER_MAX_CQS ? 0 : -ENOSPC);
+		assert_int_equal(plx_poller_add_cq(poller, &cqs[0].base, d), -EEXIST);
+	}
+	plx_poller_once(poller);
+	for (unsigned int i = 0; i <= PLX_POLLER_MAX_CQS; i++)
+		assert_int_equal(cqs[i].nb_polls, i < PLX_POLLER_MAX_CQS);
+	assert_int_equal(plx_poller_remove_cq(poller, &cqs[PLX_POLLER_MAX_CQS].base), -ENOENT);
+	assert_int_equal(plx_poller_remove_cq(poller, &cqs[5].base), 0);
+	assert_int_equal(plx_poller_remove_cq(poller, &cqs[5].base), -ENOENT);
+	assert_int_equal(plx_poller_add_cq(poller, &cqs[PLX_POLLER_MAX_CQS].base, d), 0);
+	plx_poller_once(poller);
+	assert_int_equal(cqs[5].nb_polls, 1);
+	assert_int_equal(cqs[PLX_POLLER_MAX_CQS].nb_polls, 1);
+}
+
+static unsigned int
+touch(void *arg)
+{
+	char *calls = arg;
+
+	++*calls;
+	return 0;
+}
+
+static unsigned int
+touch_too(void *arg)
+{
+	return touch(arg);
+}
+
+static void
+each_hook_and_argument_is_added_once_up_to_the_maximum(void **state)
+{
+	char calls[PLX_POLLER_MAX_HOOKS] = {0};
+
+	for (unsigned int i = 0; i < PLX_POLLER_MAX_HOOKS - 1; i++)
+		assert_int_equal(plx_poller_add_hook(poller, touch, &calls[i]), 0);
+	assert_int_equal(plx_poller_add_hook(poller, touch, &calls[3]), -EEXIST);
+	assert_int_equal(plx_poller_add_hook(poller, touch_too, &calls[3]), 0); /* the function differs */
+	assert_int_equal(plx_poller_add_hook(poller, touch_too, &calls[4]), -ENOSPC);
+	plx_poller_once(poller);
+	assert_int_equal(calls[2], 1);
+	assert_int_equal(calls[3], 2);
+	assert_int_equal(plx_poller_remove_hook(poller, touch_too, &calls[4]), -ENOENT);
+	assert_int_equal(plx_poller_remove_hook(poller, touch, &calls[3]), 0);
+	assert_int_equal(plx_poller_remove_hook(poller, touch, &calls[3]), -ENOENT);
+	plx_poller_once(poller);
+	assert_int_equal(calls[3], 3);
+	assert_int_equal(calls[PLX_POLLER_MAX_HOOKS - 2], 2);
+}
+
+static void
+budget_above_the_maximum_is_refused(void **state)
+{
+	struct plx_poller_conf conf = {.budget = 513};
+	struct plx_poller *other;
+
+	rte_errno = 0;
+	assert_null(plx_poller_create(&conf));
+	assert_int_equal(rte_errno, EINVAL);
+	conf.budget = 512;
+	other = plx_poller_create(&conf); /* and a name is not needed */
+	assert_non_null(other);
+	assert_int_equal(plx_poller_destroy(other), 0);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
+	static const struct CMUnitTest tests[] = {
+		TEST(each_cq_is_added_once_up_to_the_maximum),
+		TEST(each_hook_and_argument_is_added_once_up_to_the_maximum),
+		TEST(budget_above_the_maximum_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
+}
