@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/**
+ * @file
+ * The result in words. Whatever a rate or a latency depends on stands beside it.
+ */
+
+#include "perf.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "plx_fault.h"
+
+void
+perf_result_take(struct perf *perf, struct perf_result *res)
+{
+	const struct perf_loop *loop = perf->loop;
+	uint64_t ended = loop->ended > loop->started ? loop->ended : loop->started;
+
+	plx_dispatcher_stats(perf->dispatcher, &perf->stats);
+	*res = (struct perf_result){
+		.seconds = (double)(ended - loop->started) / (double)loop->clock->hz,
+		.ops = loop->hist.count,
+		.lost = loop->lost,
+		.duplicated = perf->stats.duplicate,
+		.stale = perf->stats.stale,
+		.errors = loop->errors,
+		.ns_per_tick = 1e9 / (double)loop->clock->hz,
+		.hist = &loop->hist,
+	};
+}
+
+double
+perf_result_ns(const struct perf_result *res, double percent)
+{
+	return (double)plx_hist_percentile(res->hist, percent) * res->ns_per_tick;
+}
+
+static void
+print_lcores(const struct perf *perf, FILE *out)
+{
+	char main_text[64], poller[64], worker[64];
+
+	app_lcore_text(perf->main_lcore, main_text, sizeof(main_text));
+	app_lcore_text(perf->poller_lcore, poller, sizeof(poller));
+	fprintf(out, "lcores    main %s (sleeps), poller %s (posts, polls%s)", main_text, poller,
+		perf->opts.handoff ? "" : ", callbacks");
+	if (perf->opts.handoff) {
+		app_lcore_text(perf->worker_lcore, worker, sizeof(worker));
+		fprintf(out, ", worker %s (callbacks, submits)", worker);
+	}
+	fprintf(out, "   [lcore@CPUs]\n");
+}
+
+void
+perf_report_header(const struct perf *perf, FILE *out)
+{
+	const struct perf_options *opts = &perf->opts;
+
+	fprintf(out, "%s, port %u: %s of %u B, %u connections, depth %u, bursts of %u, %s\n",
+		plx_device_name(perf->dev), perf->port, plx_opcode_name(opts->opcode), opts->size,
+		opts->connections, opts->depth, opts->burst,
+		opts->handoff ? "hand-off to a worker" : "run to completion");
+	print_lcores(perf, out);
+	fprintf(out, "granted   send queue %u, receive queue %u, CQ %u (%" PRIu64 " reserved)\n",
+		perf->pairs[0].initiator.conn->cap.send_depth, perf->pairs[0].target.conn->cap.recv_depth,
+		perf->cq->nb_cqe, perf->nb_cqes);
+	fprintf(out, "clock     %s, calibrated at %" PRIu64 " Hz%s%s; read %s\n",
+		perf->loop->clock->tsc ? "TSC" : "CLOCK_MONOTONIC", perf->loop->clock->hz,
+		perf->loop->clock->why_not != NULL ? ": " : "",
+		perf->loop->clock->why_not != NULL ? perf->loop->clock->why_not : "",
+		perf->loop->each
+			? "before each submit and in each callback"
+			: "once a turn, after its callbacks and before its submits (never too short)");
+	fflush(out);
+}
+
+static void
+print_latency(const struct perf_result *res, FILE *out)
+{
+	static const struct {
+		const char *name;
+		double percent;
+	} rows[] = {{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}};
+
+	fprintf(out,
+		"latency   submit to callback, not halved, closed loop, every op is a sample: %" PRIu64
+		" samples\n",
+		res->hist->count);
+	if (res->hist->count == 0)
+		return;
+	fprintf(out, "          %-7s %12.3f us\n", "min", (double)res->hist->min * res->ns_per_tick / 1e3);
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
+		fprintf(out, "          %-7s %12.3f us\n", rows[i].name,
+			perf_result_ns(res, rows[i].percent) / 1e3);
+	fprintf(out, "          %-7s %12.3f us\n", "max", (double)res->hist->max * res->ns_per_tick / 1e3);
+	fprintf(out, "          %-7s %12.3f us, deviation %.3f us\n", "mean",
+		plx_hist_mean(res->hist) * res->ns_per_tick / 1e3,
+		plx_hist_stdev(res->hist) * res->ns_per_tick / 1e3);
+}
+
+void
+perf_report(const struct perf *perf, const struct perf_result *res, FILE *out)
+{
+	double rate = res->seconds > 0 ? (double)res->ops / res->seconds : 0;
+
+	fprintf(out, "ops       %" PRIu64 " in %.6f s\n", res->ops, res->seconds);
+	fprintf(out, "rate      %.0f op/s, %.3f MB/s\n", rate, rate * perf->opts.size / 1e6);
+	print_latency(res, out);
+	fprintf(out,
+		"over the whole run: lost %" PRIu64 ", duplicated %" PRIu64 ", stale %" PRIu64
+		", late %" PRIu64 ", errors %" PRIu64 "\n",
+		res->lost, res->duplicated, res->stale, perf->loop->late, res->errors);
+	fflush(out);
+}
+
+void
+perf_report_faults(const struct perf *perf, const struct perf_result *res)
+{
+	struct plx_fault_stats stats;
+
+	if (perf->fault == NULL || plx_fault_stats(perf->fault, &stats) != 0)
+		return;
+	fprintf(stderr, "fault script: dropped %" PRIu64 ", lost %" PRIu64 ": %s\n", stats.dropped, res->lost,
+		stats.dropped == res->lost ? "equal" : "DIFFERENT");
+	fprintf(stderr, "fault script: duplicates %" PRIu64 ", duplicated + stale %" PRIu64 ": %s\n",
+		stats.duplicated, res->duplicated + res->stale,
+		stats.duplicated == res->duplicated + res->stale ? "equal" : "DIFFERENT");
+}
