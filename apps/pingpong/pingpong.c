@@ -10,6 +10,7 @@
  *
  *      A.out ---ping---> B.in         one CQ, polled by one poller; one dispatcher, which finds the op of
  *      A.in  <---pong--- B.out        each completion and calls it back; one lcore, which does all of this
+ * Not on null0: it carries no bytes.
  */
 
 #include <inttypes.h>
