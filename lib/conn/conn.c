@@ -125,6 +125,8 @@ conn_fill(struct plx_conn *conn, const struct plx_pd *pd)
 	conn->kinds = caps->kinds & ~PLX_KIND(PLX_OPCODE_RECV);
 	conn->max_msg_sz = attr.max_msg_sz;
 	conn->max_sge_rd = caps->max_sge_rd;
+	if (conn->max_queued == 0)
+		conn->max_queued = 4 * plx_conn_cqes(&conn->cap);
 	err = queue_make(conn, &conn->sq, conn->cap.send_depth, caps->socket_id);
 	if (err != 0)
 		return err;
@@ -170,6 +172,7 @@ conn_alloc(const struct plx_conn_conf *conf)
 	conn->home = (uint16_t)conf->home;
 	conn->path = conf->path;
 	conn->drain_ms = conf->drain_ms != 0 ? conf->drain_ms : DEFAULT_DRAIN_MS;
+	conn->max_queued = conf->max_queued;
 	conn->closed_cb = conf->closed_cb;
 	conn->lost_cb = conf->lost_cb;
 	conn->arg = conf->arg;

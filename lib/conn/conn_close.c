@@ -145,6 +145,7 @@ conn_close_once(struct plx_conn *conn)
 {
 	switch ((enum close_step)conn->close_step) {
 	case STOP:
+		conn_unqueue(conn, conn->waiting[0].nb + conn->waiting[1].nb);
 		fail_list(conn, &conn->waiting[0], PLX_ST_STOPPED);
 		fail_list(conn, &conn->waiting[1], PLX_ST_STOPPED);
 		fail_list(conn, &conn->held, PLX_ST_STOPPED);

@@ -105,6 +105,7 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 	uint32_t room;
 
 	if (__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE)) {
+		conn_unqueue(conn, n);
 		for (unsigned int i = 0; i < n; i++)
 			plx_dispatcher_fail(conn->dispatcher, ops[i], PLX_ST_STOPPED, 0);
 		return;
@@ -112,6 +113,7 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 	conn_update_limit(conn, q);
 	room = plx_op_queue_room(q);
 	if (n <= room) {
+		conn_unqueue(conn, n);
 		conn_post_taken(conn, q, ops, (uint16_t)n);
 		return;
 	}

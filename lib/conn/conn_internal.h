@@ -63,6 +63,13 @@ int conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op
 /** Post waiting ops of @p q as far as there is credit. Returns how many. */
 unsigned int conn_post_waiting(struct plx_conn *conn, struct plx_op_queue *q);
 
+/** @p n ops from elsewhere are queued no longer. */
+static inline void
+conn_unqueue(struct plx_conn *conn, uint32_t n)
+{
+	__atomic_fetch_sub(&conn->nb_queued, n, __ATOMIC_RELAXED);
+}
+
 /** Remember that @p conn has waiting ops (conn_group.c). */
 void conn_group_add_waiter(struct plx_conn_group *group, struct plx_conn *conn);
 

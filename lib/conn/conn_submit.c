@@ -78,6 +78,7 @@ conn_post_waiting(struct plx_conn *conn, struct plx_op_queue *q)
 		return 0;
 	while ((n = post_list(conn, q, waiting, &code)) != 0)
 		did += n;
+	conn_unqueue(conn, did);
 	conn_update_limit(conn, q);
 	return did;
 }
@@ -159,14 +160,28 @@ carry_sges(struct plx_op *op, struct plx_submit_err *err)
 	return 0;
 }
 
+/** Reserve room for up to @p n more queued ops. Returns for how many. */
+static uint16_t
+queue_reserve(struct plx_conn *conn, uint16_t n)
+{
+	uint32_t used = __atomic_fetch_add(&conn->nb_queued, n, __ATOMIC_RELAXED);
+	uint32_t room = used < conn->max_queued ? conn->max_queued - used : 0;
+
+	if (n <= room)
+		return n;
+	conn_unqueue(conn, n - room);
+	return (uint16_t)room;
+}
+
 /** From another lcore: check now, then queue in order to the owner. */
 static uint16_t
 submit_elsewhere(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
 	struct plx_submit_err *err)
 {
-	uint16_t ready, sent;
+	uint16_t room = queue_reserve(conn, n), ready, sent;
 
-	for (ready = 0; ready < n; ready++) {
+	*err = (struct plx_submit_err){.code = -EAGAIN, .index = room, .got = n, .limit = conn->max_queued};
+	for (ready = 0; ready < room; ready++) {
 		struct plx_op *op = ops[ready];
 
 		if (plx_conn_check(conn, q, op, err) != 0 || carry_sges(op, err) != 0) {
@@ -179,11 +194,12 @@ submit_elsewhere(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **
 		plx_op_set_state(op, PLX_OP_POSTED);
 	}
 	sent = (uint16_t)plx_lane_send(conn->group->lane, ops, ready);
+	conn_unqueue(conn, room - sent);
 	if (sent == ready)
 		return sent;
 	for (uint16_t i = sent; i < ready; i++)
 		plx_op_set_state(ops[i], PLX_OP_PREPARED);
-	*err = (struct plx_submit_err){.code = -EAGAIN, .index = sent, .got = n, .limit = sent};
+	*err = (struct plx_submit_err){.code = -EAGAIN, .index = sent, .got = n, .limit = conn->max_queued};
 	return sent;
 }
 

@@ -66,6 +66,12 @@ struct plx_conn_conf {
 	struct plx_qp_path path;   /**< plx_qp_path_default() first */
 	unsigned int home;	   /**< lcore that callbacks run on: one of the dispatcher's homes, the owner, or PLX_HOME_ANY */
 	unsigned int drain_ms;	   /**< how long close waits for flushes before the QP is destroyed; 0: 1000 */
+	/**
+	 * Ops from other lcores that may be queued, on their way to the owner or waiting for credit; 0: four times
+	 * the two depths. What is queued sits on pool nodes: a pool with room for the depths and queues of all
+	 * its connections cannot be emptied by senders alone, so that there are always nodes to receive with.
+	 */
+	unsigned int max_queued;
 	plx_conn_closed_cb_t closed_cb; /**< may be NULL */
 	plx_conn_lost_cb_t lost_cb;	/**< may be NULL */
 	void *arg;			/**< of both; plx_conn_arg() */
@@ -97,6 +103,8 @@ struct plx_conn {
 	struct plx_conn_group *group;
 	struct plx_op_list waiting[2]; /**< sends and receives taken from other lcores, without credit yet */
 	struct plx_op_list held;       /**< held back for the next post */
+	uint32_t nb_queued; /**< atomic: taken from elsewhere, not posted yet */
+	uint32_t max_queued;
 	bool in_waiters; /**< linked in the group's list of connections with waiting ops */
 	bool closing;	 /**< atomic: somebody asked for it */
 	uint8_t close_step;
@@ -254,7 +262,7 @@ plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn,
  * Submit @p n prepared ops to the send queue, in order; on the owner as one chained post.
  *
  * Returns how many were taken, the first ones. When fewer than @p n, *err has the reason of the first that was not:
- *   -EAGAIN    no room: the queue (owner) or the lane (elsewhere) is full; retry after progress
+ *   -EAGAIN    no room: the send queue is full (owner), or max_queued ops are queued (elsewhere); retry after progress
  *   -EBUSY     the op is posted already, or not prepared
  *   -ENOTCONN  not READY; -ENOTSUP the device does not have the operation; -EINVAL the op's home is no home
  *   -EOVERFLOW -EMSGSIZE -ERANGE -ENOBUFS -E2BIG -EINVAL -EFAULT -EACCES   see plx_conn_check(), with got and limit

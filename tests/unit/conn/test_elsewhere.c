@@ -181,6 +181,29 @@ a_thread_that_eal_does_not_know_may_submit(void **state)
 }
 
 static void
+no_more_are_queued_than_the_connection_allows(void **state)
+{
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 64, &count);
+	conn->max_queued = 20;
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 30, &err), 20);
+	assert_int_equal(err.code, -EAGAIN);
+	assert_int_equal(err.index, 20);
+	assert_int_equal(err.limit, 20);
+	assert_int_equal(ops[20]->state, PLX_OP_PREPARED);
+	rig_turn(&rig); /* 8 posted: no longer queued */
+	assert_int_equal(plx_conn_submit_burst(conn, ops + 20, 44, &err), 8);
+	ops[28]->attention |= PLX_OP_BAD_RIGHTS;
+	fake_complete(conn->qp, false, 8, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	/* A refused op and those behind it give their room back. */
+	assert_int_equal(plx_conn_submit_burst(conn, ops + 28, 8, &err), 0);
+	assert_int_equal(err.code, -EACCES);
+	assert_int_equal(plx_conn_submit_burst(conn, ops + 29, 35, &err), 8);
+	plx_op_put(ops[28]);
+	plx_op_put_bulk(rig.d->pool, ops + 37, 27);
+}
+
+static void
 hold_and_flush_are_the_owners(void **state)
 {
 	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
@@ -203,6 +226,7 @@ main(void)
 		CASE(a_post_that_fails_later_is_post_failed_with_the_errno),
 		CASE(close_completes_queued_and_waiting_ops_as_stopped),
 		CASE(a_thread_that_eal_does_not_know_may_submit),
+		CASE(no_more_are_queued_than_the_connection_allows),
 		CASE(hold_and_flush_are_the_owners),
 	};
 
