@@ -37,9 +37,9 @@
  *
  * What is shared, and who may look (the arguments stand at the loads and stores):
  *
- *   life, peer   any thread. A struct loopback_qp is never freed while a device is open, its life word says which
+ *   life, linked any thread. A struct loopback_qp is never freed while a device is open, its life word says which
  *                incarnation it is: so a peer that is gone is seen to be gone (loopback_pool.c)
- *   rq, rights   the linked peer, from inside its gate
+ *   rq, rights.. the peer that we are linked to, from inside its gate
  *   key table    any QP that is linked to the device, from inside its gate
  *   sq           the owner
  *
@@ -109,32 +109,43 @@ struct loopback_flush {
 	uint64_t mark;	/**< soft_cq_mark() */
 };
 
+/**
+ * Hot lines first. With thousands of QPs each line is a miss, so a write touches four of its own and one of its
+ * peer's, and what two threads touch stands still while they do.
+ */
 struct loopback_qp {
 	struct plx_qp base;
+	struct soft_sq sq; /**< the owner's, as all that follows up to `life` */
 
-	/* The owner's, and what bring-up has set. */
-	struct soft_sq sq;
+	struct soft_gate gate; /**< the owner is executing */
+	uint32_t peer_life;    /**< the incarnation of peer that we are connected to, in RTS */
+	struct loopback_qp *peer;
+	uint32_t rd_atomic;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	uint64_t ack_ns;
+	struct loopback_flush flush;
+
+	/* Anybody may look at the life, and then at whom we serve. */
+	uint32_t life __rte_cache_aligned;
+	uint32_t rights;
+	struct loopback_qp *linked;
+	/* Whom we serve may look at the rest; set at creation and by bring-up, then still. */
+	const struct soft_keys *keys;
+	const struct plx_pd *pd;
+	struct soft_cq *recv_cq;
+	uint64_t rnr_ns;
+	uint32_t qp_num;
+	uint8_t status;	     /**< enum soft_status_mode */
+	bool recv_cqe_local; /**< the peer's owner polls recv_cq */
+
+	struct soft_rq rq __rte_cache_aligned; /**< the owner pushes, whom we serve pops */
+
+	/* Cold, the owner's. */
 	struct loopback_stall stall;
 	struct soft_chore send_chore;
 	struct soft_chore recv_chore;
-	uint64_t ack_ns;
-	uint8_t retry_cnt;
-	uint8_t rnr_retry;
-	struct loopback_flush flush;
-	uint32_t rd_atomic;
-	uint32_t peer_life; /**< the incarnation of peer that we are connected to, in RTS */
-
-	/* What the linked peer reads; set by bring-up, then still. */
-	uint32_t rights __rte_cache_aligned;
-	bool recv_cqe_local; /**< the peer's owner polls our recv CQ */
-	uint64_t rnr_ns;
-	/* Anybody may look at these two. */
-	uint32_t life;
-	struct loopback_qp *peer;
 	struct loopback_qp *next_free; /**< loopback_pool.c */
-
-	struct soft_gate gate __rte_cache_aligned; /**< the owner is executing */
-	struct soft_rq rq __rte_cache_aligned;
 };
 
 static inline struct loopback_device *

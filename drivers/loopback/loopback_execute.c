@@ -14,23 +14,17 @@
 
 #include "soft_sge.h"
 
-/** Our peer, if it is alive, in RTS, and connected to us; else NULL, and nothing of it may be touched. */
+/** Our peer, if it is alive, in RTS, and serves us; else NULL, and nothing of it may be touched. */
 static inline struct loopback_qp *
 peer_get(struct loopback_qp *qp)
 {
 	struct loopback_qp *peer = qp->peer;
 
-	if (unlikely(peer == NULL || loopback_life(peer) != qp->peer_life))
+	/* The link first (acquire: not behind life), so that it is one of the life that is seen next, or older.
+	 * From then on whoever ends that life waits for the gate of whom it serves: ours. */
+	if (unlikely(peer == NULL || __atomic_load_n(&peer->linked, __ATOMIC_ACQUIRE) != qp))
 		return NULL;
-	/* The life word was that of our incarnation in RTS, whose peer was set before and stands still as long as
-	 * that life. Should it end now, its end waits for its peer's gate: ours, if this says qp. */
-	return likely(__atomic_load_n(&peer->peer, __ATOMIC_ACQUIRE) == qp) ? peer : NULL;
-}
-
-static inline const struct soft_keys *
-keys_of(const struct loopback_qp *qp)
-{
-	return &loopback_device(qp->base.dev)->keys;
+	return likely(loopback_life(peer) == qp->peer_life) ? peer : NULL;
 }
 
 static inline enum soft_fault
@@ -53,7 +47,7 @@ local_check(const struct loopback_qp *qp, const struct plx_wr *wr, uint32_t righ
 	*len = sum;
 	if (wr->flags & PLX_WR_INLINE)
 		return SOFT_OK;
-	return local_fault(soft_sge_check(keys_of(qp), qp->base.pd, wr->sg_list, wr->num_sge, sum, rights),
+	return local_fault(soft_sge_check(qp->keys, qp->pd, wr->sg_list, wr->num_sge, sum, rights),
 		key_fault);
 }
 
@@ -63,7 +57,7 @@ remote_check(const struct loopback_qp *peer, const struct plx_wr *wr, uint32_t r
 {
 	if (unlikely(!(peer->rights & right)))
 		return SOFT_FAULT_QP_RIGHT;
-	if (unlikely(soft_keys_check(keys_of(peer), peer->base.pd, wr->rkey, SOFT_KEY_REMOTE, wr->remote_addr, len,
+	if (unlikely(soft_keys_check(peer->keys, peer->pd, wr->rkey, SOFT_KEY_REMOTE, wr->remote_addr, len,
 			     right) != SOFT_ACCESS_OK))
 		return SOFT_FAULT_REMOTE;
 	return SOFT_OK;
@@ -76,7 +70,7 @@ recv_check(const struct loopback_qp *peer, const struct soft_rqe *rqe, uint32_t 
 {
 	if (unlikely(soft_sge_len(rqe->sges, rqe->num_sge) < len))
 		return SOFT_FAULT_RECV_SHORT;
-	if (unlikely(soft_sge_check(keys_of(peer), peer->base.pd, rqe->sges, rqe->num_sge, len,
+	if (unlikely(soft_sge_check(peer->keys, peer->pd, rqe->sges, rqe->num_sge, len,
 			     PLX_ACCESS_LOCAL_WRITE) != SOFT_ACCESS_OK))
 		return SOFT_FAULT_RECV_ACCESS;
 	return SOFT_OK;
@@ -86,24 +80,23 @@ recv_check(const struct loopback_qp *peer, const struct soft_rqe *rqe, uint32_t 
 static inline void
 recv_complete(struct loopback_qp *peer, uint64_t wr_id, enum soft_fault fault, uint32_t len)
 {
-	struct soft_cq *cq = loopback_cq(peer->base.recv_cq);
 	struct plx_wc wc = {
 		.wr_id = wr_id,
 		.byte_len = len,
-		.qp_num = peer->base.qp_num,
+		.qp_num = peer->qp_num,
 		.opcode = PLX_OPCODE_RECV,
 	};
 
 	if (unlikely(fault != SOFT_OK)) {
 		wc.byte_len = 0;
-		wc.status = soft_fault_recv_status(loopback_device(peer->base.dev)->status, fault);
+		wc.status = soft_fault_recv_status(peer->status, fault);
 		wc.raw_status = wc.status;
 		wc.vendor_err = fault;
 	}
 	if (peer->recv_cqe_local)
-		soft_cq_push_local(cq, &wc, NULL, 0);
+		soft_cq_push_local(peer->recv_cq, &wc, NULL, 0);
 	else
-		soft_cq_push_remote(cq, &wc);
+		soft_cq_push_remote(peer->recv_cq, &wc);
 }
 
 static int

@@ -13,6 +13,8 @@
 
 #include <errno.h>
 
+#include <rte_prefetch.h>
+
 #include "soft_sge.h"
 
 /* ---- sends --------------------------------------------------------------------------------- */
@@ -69,7 +71,7 @@ loopback_send(struct loopback_qp *qp, const struct plx_wr *wr, uint64_t position
 		return true;
 	}
 	/* A failed WR completes whether it asked to or not, and nothing behind it executes. */
-	status = soft_fault_status(loopback_device(qp->base.dev)->status, verdict);
+	status = soft_fault_status(qp->status, verdict);
 	loopback_send_complete(qp, wr, position, status, verdict, 0);
 	loopback_qp_fail(qp);
 	return true;
@@ -103,6 +105,9 @@ loopback_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_
 	struct loopback_qp *qp = loopback_qp(base);
 	uint16_t i;
 
+	/* The gate's fence would have these misses one after the other. */
+	rte_prefetch0(&qp->sq);
+	rte_prefetch0(&qp->life);
 	soft_gate_enter(&qp->gate);
 	for (i = 0; i < n; i++) {
 		int refused = send_post(qp, wrs[i]);

@@ -70,7 +70,13 @@ qp_fill(struct loopback_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *con
 	qp->recv_chore = (struct soft_chore){.gate = &qp->gate, .turn = loopback_recv_turn};
 	qp->flush = (struct loopback_flush){0};
 	qp->rights = 0;
-	__atomic_store_n(&qp->peer, NULL, __ATOMIC_RELAXED);
+	qp->keys = &loopback_device(pd->dev)->keys;
+	qp->pd = pd;
+	qp->recv_cq = loopback_cq(conf->recv_cq);
+	qp->qp_num = qp->base.qp_num;
+	qp->status = loopback_device(pd->dev)->status;
+	qp->peer = NULL;
+	__atomic_store_n(&qp->linked, NULL, __ATOMIC_RELAXED);
 }
 
 struct plx_qp *
@@ -152,8 +158,9 @@ peer_link(struct loopback_qp *qp, const struct plx_qp_addr *addr)
 		return;
 	qp->peer_life = (loopback_life(peer) & ~LOOPBACK_LIFE_STATE) | PLX_QP_RTS;
 	qp->recv_cqe_local = cq == peer->base.send_cq || cq == peer->base.recv_cq;
-	/* Release: life, which is stored later, publishes it to those that we serve. */
-	__atomic_store_n(&qp->peer, peer, __ATOMIC_RELEASE);
+	qp->peer = peer;
+	/* Relaxed: life, which is stored later, publishes it. Partner: peer_get(). */
+	__atomic_store_n(&qp->linked, peer, __ATOMIC_RELAXED);
 }
 
 static void
