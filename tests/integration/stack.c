@@ -178,7 +178,7 @@ rooms_make(struct stack *s)
 }
 
 void
-stack_start(struct stack *s, const char *device, const struct stack_conf *conf)
+stack_make(struct stack *s, const char *device, const struct stack_conf *conf)
 {
 	memset(s, 0, sizeof(*s));
 	s->conf = *conf;
@@ -193,8 +193,20 @@ stack_start(struct stack *s, const char *device, const struct stack_conf *conf)
 	assert_int_equal(plx_poller_add_hook(s->poller, refill_hook, s), 0);
 	assert_int_equal(plx_poller_add_hook(s->poller, plx_conn_group_hook, s->group), 0);
 	assert_int_equal(plx_poller_add_hook(s->worker, plx_dispatcher_hook, s->d), 0);
+}
+
+void
+stack_launch(struct stack *s)
+{
 	assert_int_equal(rte_eal_remote_launch(plx_poller_run, s->poller, POLLER), 0);
 	assert_int_equal(rte_eal_remote_launch(plx_poller_run, s->worker, WORKER), 0);
+}
+
+void
+stack_start(struct stack *s, const char *device, const struct stack_conf *conf)
+{
+	stack_make(s, device, conf);
+	stack_launch(s);
 }
 
 int

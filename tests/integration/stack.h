@@ -71,7 +71,13 @@ struct stack {
 	bool home_known;
 };
 
-/** Make it on @p device and start the loops. Fails the test on any error. */
+/** Make it on @p device. Fails the test on any error. */
+void stack_make(struct stack *s, const char *device, const struct stack_conf *conf);
+
+/** Start its loops. */
+void stack_launch(struct stack *s);
+
+/** Both. */
 void stack_start(struct stack *s, const char *device, const struct stack_conf *conf);
 
 /** Submit one send on pair @p i from the calling thread, whatever it is. 0, or -EAGAIN: pool or queue. */
