@@ -244,7 +244,12 @@ access_run(struct access *acc)
 		return;
 	}
 	expect_refusal_kept_out(acc);
-	assert_int_equal(plx_qp_query_state(acc->pair.a.qp), PLX_QP_ERR);
+	assert_true(wait_error(acc->pair.a.qp));
+	/* What is wrong at the responder ends it too (IBA 9.9.3.1, classes A and C). */
+	if (row->whose == WHOSE_LOCAL)
+		assert_int_equal(plx_qp_query_state(acc->pair.b.qp), PLX_QP_RTS);
+	else
+		assert_true(wait_error(acc->pair.b.qp));
 }
 
 /* ---- rows as tests ------------------------------------------------------------------------- */

@@ -216,6 +216,19 @@ wait_byte(const uint8_t *at, uint8_t value)
 	return true;
 }
 
+bool
+wait_error(struct plx_qp *qp)
+{
+	uint64_t deadline = plx_clock_monotonic_ns() + WAIT_NS;
+
+	while (plx_qp_query_state(qp) != PLX_QP_ERR) {
+		if (plx_clock_monotonic_ns() > deadline)
+			return false;
+		rte_pause();
+	}
+	return true;
+}
+
 /* ---- data ---------------------------------------------------------------------------------- */
 
 static uint8_t

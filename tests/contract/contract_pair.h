@@ -93,6 +93,9 @@ void expect_empty_at(struct plx_cq *cq, const char *file, int line);
 /** Wait until the byte at @p at is @p value. Whether it came in time. */
 bool wait_byte(const uint8_t *at, uint8_t value);
 
+/** Wait until the QP is in ERR; its peer may hear of a failure before it has got there itself. Whether it did. */
+bool wait_error(struct plx_qp *qp);
+
 /* ---- data ---------------------------------------------------------------------------------- */
 
 /** Bytes that differ from place to place and from @p seed to @p seed. */

@@ -160,7 +160,7 @@ failed_wr_ends_the_ones_behind_it(void **state)
 	assert_int_equal(plx_qp_post_send(pair->a.qp, ptrs, NB_OF(wrs), &err), NB_OF(wrs));
 	wait_wc(pair->a.cq, 3, PLX_ST_REM_ACCESS_ERR);
 	expect_flushed(pair->a.cq, 4, 6);
-	assert_int_equal(plx_qp_query_state(pair->a.qp), PLX_QP_ERR);
+	assert_true(wait_error(pair->a.qp));
 }
 
 /** The responder ends as well (IBA 9.9.3.1.4, class C), with what it had posted. */
@@ -180,7 +180,7 @@ refused_access_ends_the_responder_too(void **state)
 	post_send(&pair->a, &wr);
 	wait_wc(pair->a.cq, 1, PLX_ST_REM_ACCESS_ERR);
 	wait_wc(pair->b.cq, 7, PLX_ST_WR_FLUSH_ERR);
-	assert_int_equal(plx_qp_query_state(pair->b.qp), PLX_QP_ERR);
+	assert_true(wait_error(pair->b.qp));
 }
 
 /** case 5.3: destroying a QP does not purge its CQ, and the number on the completions is its own */
