@@ -128,16 +128,17 @@ scan(const struct app_args *args, struct scan *found, struct app_error *error)
 	return err;
 }
 
-/** "64,64" -> 128 */
+/** "64,64" -> 128; NULL -> 0 */
 static unsigned long
 sum_of(const char *list)
 {
 	unsigned long sum = 0;
 
 	while (list != NULL) {
+		const char *comma = strchr(list, ',');
+
 		sum += strtoul(list, NULL, 10);
-		list = strchr(list, ',');
-		list += list != NULL;
+		list = comma != NULL ? comma + 1 : NULL;
 	}
 	return sum;
 }

@@ -33,7 +33,6 @@ connect_end(struct perf *perf, struct perf_end *end, const struct plx_qp_cap *ca
 		.pd = perf->pd,
 		.cap = *cap,
 		.home = perf->home,
-		.drain_ms = perf->fault != NULL ? 200 : 0, /* what was dropped does not come */
 		.closed_cb = closed,
 		.lost_cb = perf_overtaken,
 		.arg = end,
