@@ -116,6 +116,7 @@ plx_cq_create(struct plx_device *dev, uint32_t nb_cqe)
 	cq->dev = dev;
 	cq->reserved = 0;
 	cq->nb_empty = 0;
+	cq->nb_polled = 0;
 	cq->nb_qps = 0;
 	device_count_add(&dev->nb_cqs);
 	return cq;

@@ -151,9 +151,9 @@ fail:
 int
 plx_dispatcher_destroy(struct plx_dispatcher *d)
 {
-	int err = plx_op_pool_destroy(d->pool);
+	int err = d != NULL ? plx_op_pool_destroy(d->pool) : 0;
 
-	if (err != 0)
+	if (err != 0 || d == NULL)
 		return err;
 	homes_free(d);
 	plx_lane_destroy(d->inbox);

@@ -49,7 +49,7 @@ enum plx_dispatcher_mode { PLX_DISPATCHER_OWNED, PLX_DISPATCHER_SHARED };
 
 struct plx_dispatcher_conf {
 	const char *name;
-	enum plx_dispatcher_mode mode;
+	enum plx_dispatcher_mode mode; /**< zero: OWNED */
 	unsigned int owner;	   /**< OWNED: lcore id that posts and delivers */
 	const unsigned int *homes; /**< lcore ids that ops may complete on; the owner need not be named */
 	unsigned int nb_homes;
@@ -107,7 +107,7 @@ struct plx_dispatcher {
  */
 struct plx_dispatcher *plx_dispatcher_create(const struct plx_dispatcher_conf *conf);
 
-/** -EBUSY while ops are out of the pool; the log says how many. */
+/** -EBUSY while ops are out of the pool; the log says how many. NULL is fine. */
 int plx_dispatcher_destroy(struct plx_dispatcher *d);
 
 /** Whether ops can complete on @p lcore (PLX_HOME_ANY always can). Any thread. */
@@ -144,7 +144,7 @@ uint16_t plx_dispatcher_take_burst(struct plx_dispatcher *d, struct plx_op **ops
 
 /**
  * Give up on a posted op: its callback will not run, the node goes back to the pool when the CQE comes. The payload
- * buffers are the device's until then: plx_op_in_device() tells. A COMPLETED or PREPARED op is put at once.
+ * buffers are the device's until then: plx_dispatcher_in_device() tells. A COMPLETED or PREPARED op is put at once.
  * The handle is dead after the call. From the op's home lcore; elsewhere it is forwarded there.
  * 0; -EAGAIN: forwarding lane full, nothing happened; -EINVAL: the op has no home lcore that could be told.
  */

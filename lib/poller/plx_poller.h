@@ -15,6 +15,10 @@
  * A worker is a poller without CQs: hooks only. Hooks are how other rooms get their turn (a dispatcher's inbox and
  * hand-overs, a connection group's submits and closes, the application's own); the poller knows none of them.
  *
+ * An owner lcore that has connections adds two hooks besides its CQs: plx_dispatcher_hook (inbox, early completions,
+ * abandons) and plx_conn_group_hook (submits and closes from elsewhere; without it nothing ever closes). A worker that is a
+ * home adds plx_dispatcher_hook.
+ *
  * Run to completion: the poller lcore is the home of the ops, callbacks run inside deliver. Hand-off: the home
  * is a worker lcore, which has the dispatcher's hook.
  *
@@ -59,7 +63,7 @@ struct plx_poller;
 
 /** NULL with rte_errno: EINVAL budget, ENOMEM. On the NUMA node of the caller. */
 struct plx_poller *plx_poller_create(const struct plx_poller_conf *conf);
-/** -EBUSY while its loop runs, or completions of a CQ still wait for room in an inbox. */
+/** -EBUSY while its loop runs, or completions of a CQ still wait for room in an inbox. NULL is fine. */
 int plx_poller_destroy(struct plx_poller *poller);
 
 /** Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST. */

@@ -48,6 +48,8 @@ plx_poller_create(const struct plx_poller_conf *conf)
 int
 plx_poller_destroy(struct plx_poller *poller)
 {
+	if (poller == NULL)
+		return 0;
 	if (plx_poller_running(poller) || poller->turning)
 		return -EBUSY;
 	for (unsigned int i = 0; i < poller->nb_cqs; i++)

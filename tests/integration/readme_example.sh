@@ -7,7 +7,7 @@
 #   readme_example.sh README EXAMPLE
 set -eu
 
-promised=$(sed -n 's/.*It prints `\([^`]*\)`.*/\1/p' "$1")
+promised=$(sed -n 's/.*They print `\([^`]*\)`.*/\1/p' "$1")
 printed=$("$2" --no-huge --no-shconf --no-pci -m 64 -l 0)
 echo "promised: $promised"
 echo "printed:  $printed"
