@@ -22,7 +22,8 @@ perf_result_take(struct perf *perf, struct perf_result *res)
 
 	plx_dispatcher_stats(perf->dispatcher, &perf->stats);
 	*res = (struct perf_result){
-		.seconds = (double)(ended - loop->started) / (double)loop->clock->hz,
+		/* Whole nanoseconds, as they are printed: who divides ops by them gets the rate that we print. */
+		.seconds = (double)plx_clock_ns(loop->clock, ended - loop->started) / 1e9,
 		.ops = loop->hist.count,
 		.lost = loop->lost,
 		.duplicated = perf->stats.duplicate,
