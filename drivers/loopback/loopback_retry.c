@@ -113,12 +113,12 @@ recvs_flush(struct loopback_qp *qp)
 	}
 }
 
-/** What the peer's gate has to do with it: it may have seen RTS just before. A QP that is its own peer is in this
- * very thread, and in its gate. */
+/** The peer may have seen RTS just before, and be in here still. (A QP that is its own peer sees this very turn, and
+ * that it is over in its next.) */
 static uint32_t
 peer_visit(const struct loopback_qp *qp)
 {
-	return qp->peer == NULL || qp->peer == qp ? 0 : soft_gate_visit(&qp->peer->gate);
+	return qp->peer == NULL ? 0 : soft_gate_visit(&qp->peer->gate);
 }
 
 static bool

@@ -72,7 +72,7 @@ enum soft_access {
 };
 
 /** Whether @p key (lkey or rkey, as @p remote says) opens @p len bytes at @p addr to @p pd with all of @p rights.
- * No bytes need no key (IBA 10.6.2.2). */
+ * No bytes need no key (IBA 10.6.2.2). @p remote is SOFT_KEY_REMOTE for an rkey, 0 for an lkey. */
 static inline enum soft_access
 soft_keys_check(const struct soft_keys *keys, const void *pd, uint32_t key, uint32_t remote, uint64_t addr,
 	uint64_t len, uint32_t rights)
@@ -84,14 +84,12 @@ soft_keys_check(const struct soft_keys *keys, const void *pd, uint32_t key, uint
 		return SOFT_ACCESS_OK;
 	/* SEQ_CST, for the gate's argument; also the acquire to soft_keys_add()'s release. */
 	if (unlikely(index >= keys->nb_slots ||
-		    __atomic_load_n(&region->key, __ATOMIC_SEQ_CST) != (key ^ remote) ||
-		    (key & SOFT_KEY_REMOTE) != remote || region->pd != pd))
+		    __atomic_load_n(&region->key, __ATOMIC_SEQ_CST) != (key ^ remote) || region->pd != pd))
 		return SOFT_ACCESS_KEY;
 	if (unlikely((region->rights & rights) != rights))
 		return SOFT_ACCESS_RIGHT;
-	/* In this order nothing overflows: the offset is below the length, the rest is compared. */
-	if (unlikely(addr < region->addr || addr - region->addr > region->len ||
-		    len > region->len - (addr - region->addr)))
+	/* An address in front of the region is an offset far behind it; then nothing overflows any more. */
+	if (unlikely(addr - region->addr > region->len || len > region->len - (addr - region->addr)))
 		return SOFT_ACCESS_RANGE;
 	return SOFT_ACCESS_OK;
 }

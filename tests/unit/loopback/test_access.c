@@ -145,6 +145,13 @@ untouched(const struct side *side, uint8_t mark)
 	return true;
 }
 
+/* IBA 9.9.3: who refuses a request goes to ERR; who never hears of it does not. */
+static bool
+responder_refused(enum plx_status status)
+{
+	return status == PLX_ST_REM_ACCESS_ERR || status == PLX_ST_REM_INV_REQ_ERR || status == PLX_ST_REM_OP_ERR;
+}
+
 static void
 trial_run(const struct trial *trial, bool rxe)
 {
@@ -172,6 +179,7 @@ trial_run(const struct trial *trial, bool rxe)
 	}
 	if (want_recv != PLX_ST_SUCCESS)
 		expect_wc(&pair.b, 8, want_recv);
+	assert_int_equal(plx_qp_query_state(pair.b.qp), responder_refused(want) ? PLX_QP_ERR : PLX_QP_RTS);
 	spares_drop();
 	pair_close(&pair);
 }

@@ -68,14 +68,18 @@ no_rnr_retry_fails_at_once_and_the_chain_behind_is_flushed(void **state)
 	struct plx_wr send = wr_to(&pair.b, 1, PLX_OPCODE_SEND, &from, 0);
 	struct plx_wr write = wr_to(&pair.b, 2, PLX_OPCODE_WRITE, &from, 0);
 	const struct plx_wr *chain[] = {&send, &write};
+	struct plx_wc wcs[3];
 	int err;
 
 	pair.path.rnr_retry = 0;
 	pair_connect(&pair);
 	pair.a.mem[0] = 'x';
 	assert_int_equal(plx_qp_post_send(pair.a.qp, chain, 2, &err), 2);
-	expect_wc(&pair.a, 1, PLX_ST_RNR_RETRY_EXC_ERR);
-	expect_wc(&pair.a, 2, PLX_ST_WR_FLUSH_ERR);
+	assert_int_equal(plx_cq_poll(pair.a.cq, wcs, 3), 2); /* no timer has had to run */
+	assert_int_equal(wcs[0].wr_id, 1);
+	assert_int_equal(wcs[0].status, PLX_ST_RNR_RETRY_EXC_ERR);
+	assert_int_equal(wcs[1].wr_id, 2);
+	assert_int_equal(wcs[1].status, PLX_ST_WR_FLUSH_ERR);
 	assert_int_equal(pair.b.mem[0], 0);
 }
 
@@ -173,6 +177,24 @@ a_peer_that_is_gone_answers_no_more_even_when_its_number_is_used_again(void **st
 }
 
 static void
+a_peer_that_is_connected_to_another_does_not_answer(void **state)
+{
+	struct plx_sge from = at(&pair.a, 0, 8), to = at(&pair.b, 0, 8);
+	struct plx_wr wr = wr_to(&pair.b, 1, PLX_OPCODE_SEND, &from, 0);
+	struct side other;
+
+	pair.path.retry_cnt = 1;
+	side_open(&other, "loopback0", 8, PLX_ACCESS_ALL);
+	side_connect(&pair.a, &pair.b, &pair.path);
+	side_connect(&pair.b, &other, &pair.path);
+	assert_int_equal(post_recv(pair.b.qp, 2, &to, 1), 0);
+	assert_int_equal(post_send(pair.a.qp, &wr), 0);
+	expect_wc(&pair.a, 1, PLX_ST_RETRY_EXC_ERR);
+	expect_no_wc(&pair.b);
+	side_close(&other);
+}
+
+static void
 qp_numbers_are_not_used_again_at_once_by_default(void **state)
 {
 	struct plx_qp_conf conf = {.send_cq = pair.a.cq, .recv_cq = pair.a.cq, .cap = {.send_depth = 1}};
@@ -200,6 +222,7 @@ main(void)
 		T(nothing_overtakes_a_stalled_send),
 		T(a_peer_that_is_not_up_yet_is_waited_for),
 		T(a_peer_that_is_gone_answers_no_more_even_when_its_number_is_used_again),
+		T(a_peer_that_is_connected_to_another_does_not_answer),
 		T(qp_numbers_are_not_used_again_at_once_by_default),
 	};
 

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define WINDOW 8
@@ -190,8 +191,99 @@ round_run(unsigned int round)
 static void
 every_wr_completes_once_whatever_a_third_thread_tears_down(void **state)
 {
-	for (unsigned int round = 0; round < plx_test_scale() / 2500; round++)
+	for (unsigned int round = 0; round < plx_test_scale() / 5000; round++)
 		round_run(round);
+}
+
+/* ---- one long copy ------------------------------------------------------------------------- */
+
+#define LONG_LEN (16u << 20)
+
+struct copier {
+	struct pair *pair;
+	struct plx_wr wr;
+	unsigned int begun; /* atomic */
+};
+
+static void *
+copier_main(void *arg)
+{
+	struct copier *copier = arg;
+
+	__atomic_store_n(&copier->begun, 1, __ATOMIC_RELEASE);
+	post_send(copier->pair->a.qp, &copier->wr);
+	return NULL;
+}
+
+/* Take away @p what while a message is being copied into it; from then on nobody else writes there. */
+static void
+long_copy_run(uint8_t opcode, int (*take_away)(struct pair *pair, struct plx_mr *mr), unsigned int wait_us)
+{
+	uint8_t *from = malloc(LONG_LEN), *to = malloc(LONG_LEN);
+	struct plx_mr *from_mr, *to_mr;
+	struct plx_sge from_sge, to_sge;
+	struct copier copier;
+	struct pair pair;
+	pthread_t thread;
+
+	memset(from, 0x11, LONG_LEN);
+	memset(to, 0x22, LONG_LEN);
+	pair_open(&pair, "loopback0", "loopback1");
+	pair_connect(&pair);
+	from_mr = plx_mr_register(pair.a.pd, from, LONG_LEN, 0);
+	to_mr = plx_mr_register(pair.b.pd, to, LONG_LEN, PLX_ACCESS_ALL);
+	from_sge = (struct plx_sge){(uintptr_t)from, LONG_LEN, from_mr->lkey};
+	to_sge = (struct plx_sge){(uintptr_t)to, LONG_LEN, to_mr->lkey};
+	post_recv(pair.b.qp, 1, &to_sge, 1);
+	copier = (struct copier){.pair = &pair, .wr = {.sg_list = &from_sge, .num_sge = 1, .opcode = opcode,
+		.rkey = to_mr->rkey, .remote_addr = (uintptr_t)to}};
+	pthread_create(&thread, NULL, copier_main, &copier);
+	while (!__atomic_load_n(&copier.begun, __ATOMIC_ACQUIRE))
+		sched_yield();
+	nap(wait_us);
+	assert_int_equal(take_away(&pair, to_mr), 0);
+	memset(to, 0xee, LONG_LEN);
+	pthread_join(thread, NULL);
+	for (unsigned int i = 0; i < LONG_LEN; i++)
+		if (to[i] != 0xee)
+			fail_msg("byte %u was written after its region or QP was gone", i);
+
+	if (pair.b.qp != NULL)
+		assert_int_equal(plx_mr_deregister(from_mr), 0);
+	else
+		assert_int_equal(plx_mr_deregister(to_mr) | plx_mr_deregister(from_mr), 0);
+	pair_close(&pair);
+	free(from);
+	free(to);
+}
+
+static int
+take_region(struct pair *pair, struct plx_mr *mr)
+{
+	return plx_mr_deregister(mr);
+}
+
+static int
+take_qp(struct pair *pair, struct plx_mr *mr)
+{
+	struct plx_qp *qp = pair->b.qp;
+
+	pair->b.qp = NULL;
+	return plx_qp_destroy(qp);
+}
+
+static void
+a_region_is_deregistered_when_the_copy_into_it_is_over(void **state)
+{
+	for (unsigned int i = 0; i < 6; i++)
+		long_copy_run(PLX_OPCODE_WRITE, take_region, i * 100);
+}
+
+static void
+a_qp_is_destroyed_when_the_copy_into_its_receive_is_over(void **state)
+{
+	for (unsigned int i = 0; i < 6; i++)
+		long_copy_run(PLX_OPCODE_SEND, take_qp, i * 100);
 }
 
 int
@@ -199,6 +291,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_wr_completes_once_whatever_a_third_thread_tears_down),
+		cmocka_unit_test(a_region_is_deregistered_when_the_copy_into_it_is_over),
+		cmocka_unit_test(a_qp_is_destroyed_when_the_copy_into_its_receive_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
