@@ -65,7 +65,10 @@ lost_remove(struct plx_op_queue *q, struct plx_op *op)
 void
 plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op)
 {
-	if ((int32_t)(op->seq - q->tail) < 0) {
+	/* Not by the sign of the distance: seq may be any number of posts, and laps of its 32 bits, behind. */
+	bool in_order = op->seq - q->tail < q->head - q->tail && q->slots[op->seq & q->mask] == op;
+
+	if (!in_order) {
 		lost_remove(q, op);
 		q->nb_late++;
 		return;

@@ -107,6 +107,12 @@ plx_op_get(struct plx_op_pool *pool)
 	return plx_op_get_bulk(pool, &op, 1) == 0 ? op : NULL;
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* gcc 12 -O3 sees rte_memcpy() read past short tables, in branches that their length excludes. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#pragma GCC diagnostic ignored "-Wstringop-overread"
+#endif
 /**
  * Give back @p n ops of @p pool, FREE, PREPARED or COMPLETED; results are discarded. Returns how many were put: fewer
  * than @p n means that ops[returned] is posted, and stays so (plx_op_abandon() gives up on a posted op).
@@ -127,6 +133,9 @@ plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);
 	return i;
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /** Give back one op. 0, or -EBUSY: it is posted. */
 static inline int
