@@ -123,7 +123,8 @@ main(int argc, char **argv)
 		goto out;
 	if (begin(&perf) == 0)
 		status = run_and_report(&perf, json);
-	rte_eal_cleanup();
+	if (perf.nb_launched == 0) /* loops that could not be stopped use EAL's memory */
+		rte_eal_cleanup();
 out:
 	if (json != NULL && json != stdout)
 		fclose(json);

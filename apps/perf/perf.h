@@ -104,6 +104,7 @@ struct perf_loop {
 	struct perf *perf;
 	const struct plx_clock *clock;
 	uint32_t command; /**< atomic: enum perf_command, written by main */
+	uint32_t heard;	  /**< in the turn before */
 	uint32_t obeyed;
 	bool each; /**< the clock is read for each op: messages are so long that handling one takes time */
 	bool measuring;
@@ -198,8 +199,11 @@ int perf_pair_fill(struct perf *perf, struct perf_pair *pair);
 uint64_t perf_nb_ops(const struct perf *perf);
 /** Warm up, measure, stop. 0, or -errno with perf->error; there is a result either way. */
 int perf_run(struct perf *perf);
-/** Close the connections and wait until they are. 0 or -ETIMEDOUT. */
+/** Close the connections, wait until they are, end the loops. 0 or -ETIMEDOUT. */
 int perf_close(struct perf *perf);
+void perf_stop_loops(struct perf *perf);
+/** Whether the fault script holds completions back at this moment. */
+bool perf_held_back(const struct perf *perf);
 /** Tell the home lcore, and wait until it has obeyed. */
 void perf_command(struct perf *perf, enum perf_command command);
 /** Compare the regions of a write or read run. 0 or -EIO with perf->error. */

@@ -57,9 +57,10 @@ perf_close(struct perf *perf)
 	do {
 		sleep_ms(1);
 		done = __atomic_load_n(&perf->nb_closed, __ATOMIC_ACQUIRE);
-	} while (done < nb && plx_clock_monotonic_ns() < deadline);
+	} while ((done < nb || perf_held_back(perf)) && plx_clock_monotonic_ns() < deadline);
 	if (done < nb)
 		return app_fail(&perf->error, -ETIMEDOUT, "%u of %u QPs do not close within %u s", nb - done,
 			nb, (unsigned int)(CLOSE_NS / 1000000000));
+	perf_stop_loops(perf); /* counts stand still from here on */
 	return 0;
 }

@@ -231,8 +231,10 @@ perf_loop_once(void *arg)
 		if (!loop->closing)
 			submit_dirty(loop, now);
 	}
-	if (command != loop->obeyed)
+	/* A turn later: what had been delivered before main spoke has been called back by then. */
+	if (command != loop->obeyed && command == loop->heard)
 		obey(loop, command);
+	loop->heard = command;
 	if (loop->perf->spare != 0)
 		perf_look_for_stall(loop);
 	return did;

@@ -22,7 +22,8 @@ perf_result_take(struct perf *perf, struct perf_result *res)
 
 	plx_dispatcher_stats(perf->dispatcher, &perf->stats);
 	*res = (struct perf_result){
-		/* Whole nanoseconds, as they are printed: who divides ops by them gets the rate that we print. */
+		/* Whole nanoseconds, as they are printed: who divides ops by them gets the rate that we
+		   print. */
 		.seconds = (double)plx_clock_ns(loop->clock, ended - loop->started) / 1e9,
 		.ops = loop->hist.count,
 		.lost = loop->lost,
@@ -118,16 +119,27 @@ perf_report(const struct perf *perf, const struct perf_result *res, FILE *out)
 	fflush(out);
 }
 
+/**
+ * Each completion that was dropped, or whose wr_id was garbled, is an op that was lost. One that was held
+ * back until its connection was gone is both: its op was settled as lost, and it was stale when it came.
+ */
 void
 perf_report_faults(const struct perf *perf, const struct perf_result *res)
 {
 	struct plx_fault_stats stats;
+	uint64_t refused = res->duplicated + res->stale, swallowed, after;
 
 	if (perf->fault == NULL || plx_fault_stats(perf->fault, &stats) != 0)
 		return;
-	fprintf(stderr, "fault script: dropped %" PRIu64 ", lost %" PRIu64 ": %s\n", stats.dropped, res->lost,
-		stats.dropped == res->lost ? "equal" : "DIFFERENT");
-	fprintf(stderr, "fault script: duplicates %" PRIu64 ", duplicated + stale %" PRIu64 ": %s\n",
-		stats.duplicated, res->duplicated + res->stale,
-		stats.duplicated == res->duplicated + res->stale ? "equal" : "DIFFERENT");
+	swallowed = stats.dropped + stats.garbled;
+	after = refused - RTE_MIN(refused, stats.duplicated);
+	fprintf(stderr, "fault script: dropped %" PRIu64 ", garbled %" PRIu64 "; lost %" PRIu64 ": %s\n",
+		stats.dropped, stats.garbled, res->lost, swallowed == res->lost ? "equal" : "DIFFERENT");
+	fprintf(stderr, "fault script: duplicates %" PRIu64 "; duplicated + stale %" PRIu64 ": %s\n",
+		stats.duplicated, refused, stats.duplicated == refused ? "equal" : "DIFFERENT");
+	if (after != 0 && swallowed + after == res->lost)
+		fprintf(stderr,
+			"fault script: %" PRIu64 " completions were held back until their connections were "
+			"gone: in both, and all is accounted for\n",
+			after);
 }

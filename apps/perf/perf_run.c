@@ -72,13 +72,31 @@ all_idle(const struct perf *perf)
 	return __atomic_load_n(&perf->loop->nb_open, __ATOMIC_ACQUIRE) == 0;
 }
 
-/** Completions that the fault script holds back. */
-static bool
-held_back(const struct perf *perf)
+bool
+perf_held_back(const struct perf *perf)
 {
 	struct plx_fault_stats stats = {0};
 
 	return perf->fault != NULL && plx_fault_stats(perf->fault, &stats) == 0 && stats.waiting != 0;
+}
+
+/** Every op is over, or lost. What a script lets go may still be on its way home: look twice. */
+static bool
+settled(const struct perf *perf)
+{
+	if (!all_idle(perf) || perf_held_back(perf))
+		return false;
+	if (perf->fault == NULL)
+		return true;
+	nap();
+	return all_idle(perf) && !perf_held_back(perf);
+}
+
+/** By count, when all is settled; by time, at @p until. */
+static bool
+over(const struct perf *perf, uint64_t until)
+{
+	return perf->opts.iterations != 0 ? settled(perf) : now_ns() >= until;
 }
 
 static int
@@ -88,8 +106,7 @@ warm_up(struct perf *perf, struct watch *watch)
 	int err = 0;
 
 	perf_command(perf, PERF_WARM);
-	while (err == 0 && !perf_interrupted &&
-		(perf->opts.iterations != 0 ? !all_idle(perf) : now_ns() < until)) {
+	while (err == 0 && !perf_interrupted && !over(perf, until)) {
 		nap();
 		err = look(perf, watch);
 	}
@@ -125,8 +142,7 @@ measure(struct perf *perf, struct watch *watch)
 	last_ns = now_ns();
 	/* The home lcore ends it to the turn; this is when we may stop looking. */
 	until = last_ns + (uint64_t)(perf->opts.seconds * 1e9);
-	while (err == 0 && !perf_interrupted &&
-		(perf->opts.iterations != 0 ? !all_idle(perf) : now_ns() < until)) {
+	while (err == 0 && !perf_interrupted && !over(perf, until)) {
 		nap();
 		progress(perf, &last_count, &last_ns);
 		err = look(perf, watch);
@@ -141,7 +157,7 @@ drain(struct perf *perf, struct watch *watch)
 	int err = 0;
 
 	perf_command(perf, PERF_STOP);
-	while (err == 0 && (!all_idle(perf) || held_back(perf))) {
+	while (err == 0 && !settled(perf)) {
 		nap();
 		err = look(perf, watch);
 	}

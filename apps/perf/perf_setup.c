@@ -163,8 +163,8 @@ perf_setup(struct perf *perf)
 	return err;
 }
 
-static void
-stop_loops(struct perf *perf)
+void
+perf_stop_loops(struct perf *perf)
 {
 	if (perf->nb_launched == 0)
 		return;
@@ -211,7 +211,7 @@ perf_teardown(struct perf *perf)
 {
 	bool was_fine = perf->error.text[0] == '\0';
 
-	stop_loops(perf);
+	perf_stop_loops(perf);
 	app_cause_clear();
 	perf_pairs_free(perf);
 	destroy_rooms(perf);
