@@ -133,7 +133,7 @@ wrs_make(struct plx_wr *wrs, const struct plx_wr **ptrs, unsigned int n, unsigne
 static uint16_t
 post(unsigned int n, unsigned int opcode, int *err)
 {
-	const struct plx_wr *ptrs[SEEN_MAX];
+	const struct plx_wr *ptrs[SEEN_MAX] = {NULL};
 	struct plx_wr wrs[SEEN_MAX];
 
 	wrs_make(wrs, ptrs, n, opcode);
