@@ -215,7 +215,15 @@ copier_main(void *arg)
 	return NULL;
 }
 
-/* Take away @p what while a message is being copied into it; from then on nobody else writes there. */
+static int
+take_to_error(struct pair *pair, struct plx_mr *mr)
+{
+	plx_qp_to_error(pair->b.qp);
+	next_wc(&pair->b); /* the message or a flush, whichever won, and no other */
+	return plx_mr_deregister(mr);
+}
+
+/* @p take_away while a message is being copied into it; from then on nobody else writes there. */
 static void
 long_copy_run(uint8_t opcode, int (*take_away)(struct pair *pair, struct plx_mr *mr), unsigned int wait_us)
 {
@@ -248,6 +256,8 @@ long_copy_run(uint8_t opcode, int (*take_away)(struct pair *pair, struct plx_mr 
 		if (to[i] != 0xee)
 			fail_msg("byte %u was written after its region or QP was gone", i);
 
+	if (take_away == take_to_error)
+		expect_no_wc(&pair.b);
 	if (pair.b.qp != NULL)
 		assert_int_equal(plx_mr_deregister(from_mr), 0);
 	else
@@ -273,6 +283,13 @@ take_qp(struct pair *pair, struct plx_mr *mr)
 }
 
 static void
+a_receive_in_use_is_not_flushed_under_the_copy(void **state)
+{
+	for (unsigned int i = 0; i < 6; i++)
+		long_copy_run(PLX_OPCODE_SEND, take_to_error, i * 100);
+}
+
+static void
 a_region_is_deregistered_when_the_copy_into_it_is_over(void **state)
 {
 	for (unsigned int i = 0; i < 6; i++)
@@ -291,6 +308,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_wr_completes_once_whatever_a_third_thread_tears_down),
+		cmocka_unit_test(a_receive_in_use_is_not_flushed_under_the_copy),
 		cmocka_unit_test(a_region_is_deregistered_when_the_copy_into_it_is_over),
 		cmocka_unit_test(a_qp_is_destroyed_when_the_copy_into_its_receive_is_over),
 	};
