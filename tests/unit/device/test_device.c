@@ -68,6 +68,11 @@ what_the_driver_could_not_destroy_still_counts(void **state)
 
 	toy.busy = -EIO;
 	assert_int_equal(plx_qp_destroy(qp), -EIO);
+	assert_int_equal(pd->nb_qps, 1);
+	cq->nb_qps = 0;
+	assert_int_equal(plx_cq_destroy(cq), -EIO);
+	assert_int_equal(dev->nb_cqs, 1);
+	cq->nb_qps = 2;
 	toy.busy = 0;
 	assert_int_equal(plx_cq_destroy(cq), -EBUSY);
 	assert_int_equal(plx_qp_destroy(qp), 0);

@@ -52,7 +52,8 @@ bad_names_and_arguments_are_refused(void **state)
 {
 	static const char *const bad[] = {"toy0,colour=red", "toy0,value=4", "toy0,value=11", "toy0,value=-1",
 		"toy0,value=6x", "toy0,value=", "toy0,value", "toy0,word=green", "toy0,value=6,value=6",
-		"toy0,value=99999999999999999999"};
+		"toy0,value=99999999999999999999",
+		"toy0,value=-18446744073709551609" /* 7 in 64 bits */};
 	char longer[200] = "toy";
 
 	for (unsigned int i = 0; i < NB_OF(bad); i++) {
