@@ -85,13 +85,13 @@ arguments_are_split_at_the_dashes(void **state)
 static void
 too_many_eal_arguments_are_refused(void **state)
 {
-	char *argv[APP_EAL_ARGS_MAX + 4];
+	char *argv[APP_EAL_ARGS_MAX + 4], version[] = "-v";
 	struct app_error error = {""};
 	struct app_args args;
 
 	(void)state;
 	for (int i = 0; i < APP_EAL_ARGS_MAX + 3; i++)
-		argv[i] = (char[]){"-v"};
+		argv[i] = version;
 	argv[APP_EAL_ARGS_MAX + 2] = (char[]){"--"};
 	argv[APP_EAL_ARGS_MAX + 3] = NULL;
 	assert_int_equal(app_args_split(APP_EAL_ARGS_MAX + 3, argv, &args, &error), -E2BIG);
