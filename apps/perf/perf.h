@@ -82,6 +82,8 @@ struct perf_pair {
 	uint32_t index;
 	uint32_t in_flight; /**< of the initiator; ready ones included */
 	uint64_t quota;	    /**< ops to issue yet */
+	uint64_t nb_refused; /**< sends whose post a fault script made fail: their numbers reached nobody */
+	uint64_t nb_skipped; /**< of these numbers, missed by the target so far */
 	uint64_t nb_done;
 	bool open;    /**< counted in nb_open: ops to issue or to wait for */
 	bool stalled; /**< what is in flight is lost, and nothing will overtake it */
@@ -131,6 +133,7 @@ struct perf_loop {
 	/* Cold. */
 	uint64_t lost;	 /**< ops settled with PLX_ST_CONN_LOST */
 	uint64_t late;	 /**< ops that completed after they had been replaced */
+	uint64_t refused; /**< posts that a fault script made fail; issued again */
 	uint64_t errors; /**< ops that completed with any other error while the run was on */
 	uint32_t visit;	 /**< pair that the stall detector looks at next */
 	uint32_t turns_to_visit;

@@ -71,7 +71,8 @@ submit_burst(struct perf_end *end, uint16_t n, uint64_t now)
 		perf_note(end->ready[i])->submitted = now;
 	taken = plx_conn_submit_burst(end->conn, end->ready, n, &err);
 	end->next_seq += taken;
-	if (taken < n && !plx_is_retry(err.code))
+	/* What was not taken is submitted again; under a fault script that is so whatever the reason. */
+	if (taken < n && !plx_is_retry(err.code) && loop->perf->fault == NULL)
 		perf_loop_fail(loop, "connection %u: %s not taken: %s (%llu, limit %llu)", end->pair->index,
 			plx_opcode_name(loop->perf->opts.opcode), strerror(-err.code),
 			(unsigned long long)err.got, (unsigned long long)err.limit);
@@ -95,6 +96,20 @@ perf_initiator_submit(struct perf_pair *pair, uint64_t now)
 	}
 }
 
+/** The script made the post of a queued op fail: issue it again, under another number. */
+static void
+issue_again(struct perf_end *end, struct plx_op *op)
+{
+	struct perf_pair *pair = end->pair;
+
+	pair->loop->refused++;
+	pair->nb_refused++;
+	end->idle[end->nb_idle++] = op;
+	pair->in_flight--;
+	pair->quota++;
+	perf_initiator_issue(pair);
+}
+
 void
 perf_initiator_done(struct plx_op *op, void *arg)
 {
@@ -103,6 +118,11 @@ perf_initiator_done(struct plx_op *op, void *arg)
 	struct perf_note *note = perf_note(op);
 
 	perf_look_overtaken(end);
+	if (__builtin_expect(op->status == PLX_ST_POST_FAILED, 0) && pair->loop->perf->fault != NULL &&
+		!pair->loop->closing) {
+		issue_again(end, op);
+		return;
+	}
 	if (__builtin_expect(op->status != PLX_ST_SUCCESS || pair->loop->closing, 0)) {
 		perf_op_failed(end, op);
 		return;

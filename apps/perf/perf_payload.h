@@ -17,13 +17,22 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PERF_PAYLOAD_STEP UINT64_C(0x0101010101010101)
+#define PERF_PAYLOAD_STEP    UINT64_C(0x0101010101010101)
+#define PERF_PAYLOAD_FACTOR  UINT64_C(0x9e3779b97f4a7c15)
+#define PERF_PAYLOAD_INVERSE UINT64_C(0xf1de83e19937733d) /* FACTOR x INVERSE = 1 modulo 2^64 */
+#define PERF_PAYLOAD_OFFSET  UINT64_C(0x5851f42d4c957f2d)
 
 static inline uint64_t
 perf_payload_first(uint32_t connection, uint64_t seq)
 {
-	return (seq ^ (uint64_t)connection << 40) * UINT64_C(0x9e3779b97f4a7c15) +
-	       UINT64_C(0x5851f42d4c957f2d);
+	return (seq ^ (uint64_t)connection << 40) * PERF_PAYLOAD_FACTOR + PERF_PAYLOAD_OFFSET;
+}
+
+/** The sequence of a message of @p connection whose first word is @p first; garbage in, garbage out. */
+static inline uint64_t
+perf_payload_seq(uint32_t connection, uint64_t first)
+{
+	return ((first - PERF_PAYLOAD_OFFSET) * PERF_PAYLOAD_INVERSE) ^ (uint64_t)connection << 40;
 }
 
 static inline void

@@ -137,6 +137,9 @@ perf_report_faults(const struct perf *perf, const struct perf_result *res)
 		stats.dropped, stats.garbled, res->lost, swallowed == res->lost ? "equal" : "DIFFERENT");
 	fprintf(stderr, "fault script: duplicates %" PRIu64 "; duplicated + stale %" PRIu64 ": %s\n",
 		stats.duplicated, refused, stats.duplicated == refused ? "equal" : "DIFFERENT");
+	if (stats.failed_posts != 0)
+		fprintf(stderr, "fault script: %" PRIu64 " posts failed; %" PRIu64 " queued ops were issued again\n",
+			stats.failed_posts, perf->loop->refused);
 	if (after != 0 && swallowed + after == res->lost)
 		fprintf(stderr,
 			"fault script: %" PRIu64 " completions were held back until their connections were "

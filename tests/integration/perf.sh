@@ -168,6 +168,22 @@ error_completion_fails_the_run() {
 	[[ $last = *'ended with RNR_RETRY_EXC_ERR: '* ]] || fail 'wants the status in the last line'
 	holds '.errors == 1'
 }
+failed_posts_are_issued_again() { # queued, then not queued; every message is still compared
+	run -- -n 1000 -q 4 --fault 'fail post_send 5 ENOMEM; fail post_send 1/500 EIO' --json -
+	counts_agree
+	holds '.ops == 4000 and .lost == 0 and .errors == 0'
+	says '^fault script: ([0-9]+) posts failed; [1-9][0-9]* queued ops were issued again$'
+	run -- -n 1000 -q 4 --handoff off --fault 'fail post_send 5 ENOMEM; fail post_send 1/500 EIO' --json -
+	counts_agree
+	holds '.ops == 4000 and .lost == 0 and .errors == 0'
+	says '^fault script: ([0-9]+) posts failed; 0 queued ops were issued again$'
+}
+every_rule_at_once() {
+	run -- -n 1000 -q 16 \
+		--fault 'drop cqe 1/1000; dup cqe 1/1000; hold cqe 32; fail post_send 5 ENOMEM; poison' --json -
+	counts_agree
+	holds '.lost > 0 and .duplicated + .stale > 0 and .errors == 0'
+}
 garbled_wr_ids_touch_nobody() {
 	run -- -n 500 -q 4 --fault 'wrid 1/100' --json -
 	ends_with 0

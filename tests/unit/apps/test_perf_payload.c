@@ -38,6 +38,17 @@ one_wrong_byte_anywhere_is_seen(void **state)
 	assert_true(perf_payload_holds(buffer, MAX, 3, 1000));
 }
 
+static void
+sequence_is_found_in_the_first_word(void **state)
+{
+	const uint64_t seqs[] = {0, 1, 1000, UINT64_C(1) << 39, UINT64_MAX};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(seqs) / sizeof(seqs[0]); i++)
+		for (uint32_t connection = 0; connection < 70000; connection += 6999)
+			assert_true(perf_payload_seq(connection, perf_payload_first(connection, seqs[i])) == seqs[i]);
+}
+
 /* A stale buffer is another message, in every word of it. */
 static void
 neighbours_differ_in_every_word(void **state)
@@ -74,6 +85,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(message_holds_what_was_filled_in_whatever_its_size),
 		cmocka_unit_test(one_wrong_byte_anywhere_is_seen),
+		cmocka_unit_test(sequence_is_found_in_the_first_word),
 		cmocka_unit_test(neighbours_differ_in_every_word),
 		cmocka_unit_test(stamp_changes_the_first_word_alone),
 	};
