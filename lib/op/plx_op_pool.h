@@ -123,11 +123,13 @@ plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		if (__builtin_expect(ops[i]->state & PLX_OP_IN_CUSTODY, 0))
+		struct plx_op *op = ops[i]; /* once: what is stored below could be the table, for the compiler */
+
+		if (__builtin_expect(op->state & PLX_OP_IN_CUSTODY, 0))
 			break;
-		plx_op_renew(ops[i]);
-		plx_op_set_state(ops[i], PLX_OP_FREE);
-		ops[i]->queue = NULL; /* or the next one who posts by hand completes on it */
+		plx_op_renew(op);
+		plx_op_set_state(op, PLX_OP_FREE);
+		op->queue = NULL; /* or the next one who posts by hand completes on it */
 	}
 	plx_op_pool_note_put(ops, i);
 	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);

@@ -118,6 +118,29 @@ completion_overtakes_the_ops_before_it(void **state)
 	assert_false(plx_op_queue_idle(&q)); /* the lost ones are not settled */
 }
 
+/* Its place in the queue is a 32-bit number, and the queue goes on for ever. */
+static void
+lost_op_is_known_however_many_posts_ago_it_was(void **state)
+{
+	static const uint32_t laps[] = {100, INT32_MAX, INT32_MAX + UINT32_C(4), UINT32_MAX - 2};
+
+	for (unsigned int i = 0; i < sizeof(laps) / sizeof(laps[0]); i++) {
+		start_at(0);
+		q.nb_lost = q.nb_late = 0;
+		post_n(2);
+		plx_op_queue_retire(&q, &ops[1]);
+		assert_ptr_equal(q.lost, &ops[0]);
+		q.head = q.tail += laps[i];
+		for (unsigned int k = 2; k < 5; k++)
+			post(&ops[k]);
+		plx_op_queue_retire(&q, &ops[0]);
+		assert_int_equal(q.nb_late, 1);
+		assert_int_equal(q.nb_lost, 1);
+		assert_null(q.lost);
+		assert_int_equal(plx_op_queue_room(&q), DEPTH - 3);
+	}
+}
+
 static void
 lost_op_whose_completion_comes_after_all_is_settled_then(void **state)
 {
@@ -215,6 +238,7 @@ main(void)
 		TEST(limit_of_zero_or_below_what_is_posted_leaves_no_room),
 		TEST(queue_is_idle_when_all_is_over),
 		TEST(completion_overtakes_the_ops_before_it),
+		TEST(lost_op_is_known_however_many_posts_ago_it_was),
 		TEST(lost_op_whose_completion_comes_after_all_is_settled_then),
 		TEST(unsettled_ops_come_oldest_first_lost_ones_before_those_in_flight),
 		TEST(counters_wrap_around),
