@@ -16,17 +16,30 @@ struct handoff {
 	struct plx_op *ops[PLX_POLL_BURST];
 };
 
+/** Not with an initializer, which would clear the whole array for each burst. */
+static inline void
+handoff_begin(struct handoff *out)
+{
+	out->home = NULL;
+	out->nb = 0;
+}
+
 static void
-handoff_flush(struct handoff *out)
+handoff_send(struct handoff *out)
 {
 	unsigned int sent;
 
-	if (out->nb == 0)
-		return;
 	count(&out->home->nb_handed, out->nb);
 	sent = plx_lane_send(out->home->ops, out->ops, out->nb);
 	RTE_VERIFY(sent == out->nb); /* the lane holds every op of the pool */
 	out->nb = 0;
+}
+
+static inline void
+handoff_flush(struct handoff *out)
+{
+	if (__builtin_expect(out->nb != 0, 0))
+		handoff_send(out);
 }
 
 static inline void
@@ -99,25 +112,27 @@ owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 void
 plx_dispatcher_run_early(struct plx_dispatcher *d)
 {
-	struct handoff out = {.home = NULL, .nb = 0};
+	struct handoff out;
 	/* No more than are there: a callback that posts may add one each time. */
 	uint32_t nb = d->early.nb;
 
 	if (d->running_early)
 		return;
 	d->running_early = true;
+	handoff_begin(&out);
 	for (; nb != 0 && d->nb_posting == 0; nb--)
 		owned_send(d, plx_op_list_take(&d->early), &out);
 	handoff_flush(&out);
 	d->running_early = false;
 }
 
-static void
+static uint16_t
 owned_deliver(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 {
-	struct handoff out = {.home = NULL, .nb = 0};
+	struct handoff out;
 	uint64_t delivered = 0;
 
+	handoff_begin(&out);
 	if (__builtin_expect(d->early.nb != 0, 0))
 		plx_dispatcher_run_early(d);
 	for (uint16_t i = 0; i < n; i++) {
@@ -131,14 +146,16 @@ owned_deliver(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 	}
 	handoff_flush(&out);
 	count(&d->stats.delivered, delivered);
+	return n;
 }
 
 void
 plx_dispatcher_fail(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status, int err)
 {
-	struct handoff out = {.home = NULL, .nb = 0};
+	struct handoff out;
 	struct plx_wc wc = {.status = (uint8_t)status};
 
+	handoff_begin(&out);
 	plx_op_disarm(op);
 	result_fill(op, &wc);
 	op->post_errno = err;
@@ -157,18 +174,23 @@ owned_forward(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 	return (uint16_t)sent;
 }
 
-uint16_t
-plx_dispatcher_deliver_burst(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
+/** Apart, so that the owner's way has no registers to save for it. */
+static __attribute__((noinline)) uint16_t
+deliver_elsewhere(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 {
-	if (__builtin_expect(d->owner == rte_lcore_id(), 1) && d->owner != LCORE_ID_ANY) {
-		owned_deliver(d, wcs, n);
-		return n;
-	}
 	if (!dispatcher_is_shared(d))
 		return owned_forward(d, wcs, n);
 	for (uint16_t i = 0; i < n; i++)
 		deliver_shared(d, &wcs[i]);
 	return n;
+}
+
+uint16_t
+plx_dispatcher_deliver_burst(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
+{
+	if (__builtin_expect(d->owner == rte_lcore_id(), 1) && d->owner != LCORE_ID_ANY)
+		return owned_deliver(d, wcs, n);
+	return deliver_elsewhere(d, wcs, n);
 }
 
 int
