@@ -313,6 +313,12 @@ plx_control_once(struct plx_control *ctl)
 	return nb;
 }
 
+bool
+plx_control_serves(const struct plx_control *ctl, unsigned int lcore)
+{
+	return lcore < RTE_MAX_LCORE && ctl->home[lcore].answers != NULL;
+}
+
 unsigned int
 plx_control_nb_under_way(const struct plx_control *ctl)
 {

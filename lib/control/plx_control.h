@@ -125,6 +125,9 @@ int plx_control_submit(struct plx_control *ctl, struct plx_control_req *req);
  */
 unsigned int plx_control_once(struct plx_control *ctl);
 
+/** Whether lcore @p lcore was named in the conf, so that it may submit. Any thread. */
+bool plx_control_serves(const struct plx_control *ctl, unsigned int lcore);
+
 /** Requests of the calling lcore whose `done` has not run yet. */
 unsigned int plx_control_nb_under_way(const struct plx_control *ctl);
 
