@@ -39,11 +39,24 @@ cqes_reserve(struct plx_conn *conn, const struct plx_qp_cap *cap)
 	return 0;
 }
 
-static void
-cqes_release(struct plx_conn *conn)
+void
+conn_cqes_release(struct plx_conn *conn)
 {
 	__atomic_fetch_sub(&conn->group->cq->reserved, conn->nb_cqes, __ATOMIC_RELAXED);
 	conn->nb_cqes = 0;
+}
+
+/** Control thread, when a half-made or unused connection goes. */
+static int
+unmake_qp(void *arg)
+{
+	struct plx_qp *qp = arg;
+	uint32_t qp_num = qp->qp_num;
+	int err = plx_qp_destroy(qp);
+
+	if (err != 0)
+		PLX_LOG(ERR, "QP %u: cannot be destroyed: error %d", qp_num, -err);
+	return err;
 }
 
 /** Control thread: the QP, once its CQEs are reserved. A device may grant more than it had said. */
@@ -68,14 +81,14 @@ make_qp(void *arg)
 	conn->qp = plx_qp_create(make->pd, &conf);
 	if (conn->qp == NULL) {
 		err = -rte_errno;
-		cqes_release(conn);
+		conn_cqes_release(conn);
 		return err;
 	}
 	if (plx_conn_cqes(&conn->qp->cap) != conn->nb_cqes) {
-		cqes_release(conn);
+		conn_cqes_release(conn);
 		err = cqes_reserve(conn, &conn->qp->cap);
 		if (err != 0)
-			plx_qp_destroy(conn->qp);
+			unmake_qp(conn->qp);
 	}
 	return err;
 }
@@ -179,13 +192,6 @@ conn_alloc(const struct plx_conn_conf *conf)
 	return conn;
 }
 
-/** Control thread, when a half-made or unused connection goes. */
-static int
-unmake_qp(void *arg)
-{
-	return plx_qp_destroy(arg);
-}
-
 static void
 conn_free(struct plx_conn *conn)
 {
@@ -215,7 +221,7 @@ plx_conn_create(const struct plx_conn_conf *conf)
 
 destroy_qp:
 	plx_control_sync(conf->group->control, unmake_qp, conn->qp);
-	cqes_release(conn);
+	conn_cqes_release(conn);
 free_conn:
 	conn_free(conn);
 	rte_errno = -err;
@@ -225,7 +231,10 @@ free_conn:
 int
 plx_conn_local_attr(struct plx_conn *conn, struct plx_qp_addr *addr)
 {
-	return conn->qp != NULL ? plx_qp_local_addr(conn->qp, &conn->path, addr) : -ENOTCONN;
+	/* From DRAINING on the control thread may destroy the QP at any moment. */
+	if (plx_conn_state(conn) >= PLX_CONN_DRAINING)
+		return -ENOTCONN;
+	return plx_qp_local_addr(conn->qp, &conn->path, addr);
 }
 
 struct bring_up {
@@ -233,26 +242,32 @@ struct bring_up {
 	const struct plx_qp_addr *peer;
 };
 
+/**
+ * Control thread, where the verbs of a close run too: a connection that is IDLE here has its QP, and a close that
+ * begins meanwhile takes the QP to ERR behind this.
+ */
 static int
 control_bring_up(void *arg)
 {
 	struct bring_up *up = arg;
+	int err;
 
-	return plx_qp_bring_up(up->conn->qp, &up->conn->path, up->peer);
+	if (plx_conn_state(up->conn) != PLX_CONN_IDLE)
+		return -EISCONN;
+	err = plx_qp_bring_up(up->conn->qp, &up->conn->path, up->peer);
+	if (err != 0)
+		return err;
+	return conn_state_change(up->conn, PLX_CONN_READY) ? 0 : -EISCONN;
 }
 
 int
 plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer)
 {
 	struct bring_up up = {.conn = conn, .peer = peer};
-	int err;
 
 	if (plx_conn_state(conn) != PLX_CONN_IDLE)
 		return -EISCONN;
-	err = plx_control_sync(conn->group->control, control_bring_up, &up);
-	if (err != 0)
-		return err;
-	return conn_state_change(conn, PLX_CONN_READY) ? 0 : -EISCONN;
+	return plx_control_sync(conn->group->control, control_bring_up, &up);
 }
 
 int
@@ -260,7 +275,8 @@ plx_conn_destroy(struct plx_conn *conn)
 {
 	enum plx_conn_state state = plx_conn_state(conn);
 	bool unused = state == PLX_CONN_IDLE && !__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) &&
-		      conn->sq.head == 0 && conn->rq.head == 0;
+		      conn->sq.head == 0 && conn->rq.head == 0 &&
+		      !__atomic_load_n(&conn->used_elsewhere, __ATOMIC_RELAXED);
 	int err;
 
 	if (state != PLX_CONN_CLOSED && !unused)
@@ -269,7 +285,7 @@ plx_conn_destroy(struct plx_conn *conn)
 		err = plx_control_sync(conn->group->control, unmake_qp, conn->qp);
 		if (err != 0)
 			return err;
-		cqes_release(conn);
+		conn_cqes_release(conn);
 	}
 	__atomic_fetch_sub(&conn->group->nb_conns, 1, __ATOMIC_RELEASE);
 	conn_free(conn);

@@ -58,12 +58,16 @@ plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const 
 	struct plx_submit_err *err)
 {
 	uint32_t kinds = q == &conn->sq ? conn->kinds : PLX_KIND(PLX_OPCODE_RECV);
+	uint8_t state = __atomic_load_n(&op->state, __ATOMIC_RELAXED);
 	int code;
 
-	if (op->state != PLX_OP_PREPARED)
-		return refuse(err, -EBUSY, op->state, PLX_OP_PREPARED);
+	if (state != PLX_OP_PREPARED)
+		return refuse(err, -EBUSY, state, PLX_OP_PREPARED);
 	if (!(kinds >> op->wr.opcode & 1))
 		return refuse(err, -ENOTSUP, op->wr.opcode, kinds);
+	/* Without a completion of its own it would pass for lost, and its node would not come back before the close. */
+	if (op->wr.opcode != PLX_OPCODE_RECV && !(op->wr.flags & PLX_WR_SIGNALED))
+		return refuse(err, -ENOTSUP, op->wr.flags, op->wr.flags | PLX_WR_SIGNALED);
 	if ((op->attention & PLX_OP_OWN_HOME) && !plx_dispatcher_has_home(conn->dispatcher, op->home))
 		return refuse(err, -EINVAL, op->home, conn->home);
 	code = check_sizes(conn, op, err);

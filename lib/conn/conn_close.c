@@ -11,15 +11,18 @@
  * @file
  * Closing, step by step, on the owner (contract 11.7, 1.6):
  *
- *      STOP ---------> TO_ERROR ----> DRAIN ----------------> DESTROY ----> EMPTY ----------> CALLBACKS ----> closed
- *      ops without     control: QP    until flushed,          control:      until the CQ      until every
- *      a post: STOPPED to ERR         or the deadline         the QP goes   was seen empty,   callback has
- *                                                                           rest: CONN_LOST   returned
+ *      STOP ---------> TO_ERROR ----> DRAIN ----------------> DESTROY ----> EMPTY ----------> EARLY, CALLBACKS -> closed
+ *      ops without     control: QP    until flushed,          control:      until the CQ      until every op is on
+ *      a post: STOPPED to ERR         or the deadline         the QP goes   was seen empty,   its way home, and its
+ *                                                                           rest: CONN_LOST   callback has returned
  *
  * What never completed is settled only when the QP is gone and every completion that was in the CQ then has been seen.
+ * A QP that cannot be destroyed is tried again and again: until it is gone the device may touch its ops' buffers.
  */
 
-enum close_step { STOP, TO_ERROR, TO_ERROR_ASKED, DRAIN, DESTROY, DESTROY_ASKED, EMPTY, CALLBACKS };
+#define RETRY_MS 10 /* between two attempts to destroy a QP */
+
+enum close_step { STOP, TO_ERROR, TO_ERROR_ASKED, DRAIN, DESTROY, DESTROY_ASKED, EMPTY, EARLY, CALLBACKS };
 
 static uint64_t
 deadline_after_ms(unsigned int ms)
@@ -60,7 +63,11 @@ control_done(struct plx_control_req *req)
 		return;
 	}
 	if (req->result != 0) {
-		PLX_LOG(ERR, "QP %u: cannot be destroyed: error %d; tried again", conn->sq.qp_num, -req->result);
+		if (!conn->destroy_failed)
+			PLX_LOG(ERR, "QP %u: cannot be destroyed: error %d; tried again every %u ms", conn->sq.qp_num,
+				-req->result, RETRY_MS);
+		conn->destroy_failed = true;
+		conn->deadline = deadline_after_ms(RETRY_MS);
 		conn->close_step = DESTROY;
 		return;
 	}
@@ -118,13 +125,42 @@ cq_seen_through(const struct plx_conn *conn)
 	       deadline_passed(conn);
 }
 
+/**
+ * Whether no submit on another lcore can queue an op any more. Such a one counts itself, then looks at the state;
+ * the state became DRAINING, then this looks at the count. All sequential: one of the two sees the other.
+ */
+static bool
+submitters_gone(const struct plx_conn *conn)
+{
+	return __atomic_load_n(&conn->nb_queued, __ATOMIC_SEQ_CST) == 0;
+}
+
+/** Whether an op of @p conn is over, and waits for a post call to return before it is sent home. */
+static bool
+early_has(const struct plx_conn *conn)
+{
+	const struct plx_op_list *early = &conn->dispatcher->early;
+	const struct plx_op *op = early->first;
+
+	for (uint32_t nb = early->nb; nb != 0; nb--, op = op->next)
+		if (op->queue != NULL && op->queue->conn == conn)
+			return true;
+	return false;
+}
+
 static void
 step_empty(struct plx_conn *conn)
 {
 	fail_unsettled(conn, &conn->sq);
 	fail_unsettled(conn, &conn->rq);
-	__atomic_fetch_sub(&conn->group->cq->reserved, conn->nb_cqes, __ATOMIC_RELAXED);
-	conn->nb_cqes = 0;
+	conn_cqes_release(conn);
+	conn->close_step = EARLY;
+}
+
+/** What is handed over from here on is not ours: the marks are exact. */
+static void
+step_early(struct plx_conn *conn)
+{
 	plx_dispatcher_mark(conn->dispatcher, conn->marks);
 	conn->close_step = CALLBACKS;
 }
@@ -132,7 +168,7 @@ step_empty(struct plx_conn *conn)
 static bool
 step_callbacks(struct plx_conn *conn)
 {
-	if (conn->dispatcher->early.nb != 0 || !plx_dispatcher_passed(conn->dispatcher, conn->marks))
+	if (!plx_dispatcher_passed(conn->dispatcher, conn->marks))
 		return false;
 	conn_state_change(conn, PLX_CONN_CLOSED);
 	if (conn->closed_cb != NULL)
@@ -160,11 +196,16 @@ conn_close_once(struct plx_conn *conn)
 		conn->close_step = DESTROY;
 		/* fall through */
 	case DESTROY:
-		ask(conn, control_destroy, DESTROY_ASKED);
+		if (!conn->destroy_failed || deadline_passed(conn))
+			ask(conn, control_destroy, DESTROY_ASKED);
 		return false;
 	case EMPTY:
-		if (cq_seen_through(conn))
+		if (cq_seen_through(conn) && submitters_gone(conn))
 			step_empty(conn);
+		return false;
+	case EARLY:
+		if (!early_has(conn))
+			step_early(conn);
 		return false;
 	case CALLBACKS:
 		return step_callbacks(conn);

@@ -43,6 +43,12 @@ plx_conn_group_create(const struct plx_conn_group_conf *conf)
 		rte_errno = EINVAL;
 		return NULL;
 	}
+	if (!plx_control_serves(conf->control, conf->dispatcher->owner)) {
+		PLX_LOG(ERR, "connection group %s: its owner, lcore %u, may not submit to the control thread",
+			conf->name, conf->dispatcher->owner);
+		rte_errno = EINVAL;
+		return NULL;
+	}
 	group = rte_zmalloc("plx_conn_group", sizeof(*group), RTE_CACHE_LINE_SIZE);
 	if (group == NULL) {
 		rte_errno = ENOMEM;
@@ -75,6 +81,8 @@ plx_conn_group_destroy(struct plx_conn_group *group)
 		PLX_LOG(ERR, "connection group %s: %u connections are not destroyed yet", group->name, nb);
 		return -EBUSY;
 	}
+	if (group->turning)
+		return -EBUSY;
 	plx_lane_destroy(group->lane);
 	rte_free(group);
 	return 0;
@@ -104,7 +112,8 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 	struct plx_op_list *waiting = conn_waiting(conn, q);
 	uint32_t room;
 
-	if (__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE)) {
+	/* By the state: a close that was asked for elsewhere, and told that the lane is full, is none. */
+	if (!conn_state_admits(conn, q)) {
 		conn_unqueue(conn, n);
 		for (unsigned int i = 0; i < n; i++)
 			plx_dispatcher_fail(conn->dispatcher, ops[i], PLX_ST_STOPPED, 0);
@@ -158,8 +167,7 @@ serve_waiters(struct plx_conn_group *group)
 
 		conn->in_waiters = false;
 		did += conn_post_waiting(conn, &conn->sq) + conn_post_waiting(conn, &conn->rq);
-		if (!__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) &&
-			(conn->waiting[0].nb != 0 || conn->waiting[1].nb != 0))
+		if (conn->waiting[0].nb != 0 || conn->waiting[1].nb != 0)
 			conn_group_add_waiter(group, conn);
 		conn = next;
 	}
@@ -211,13 +219,19 @@ serve_closing(struct plx_conn_group *group)
 unsigned int
 plx_conn_group_once(struct plx_conn_group *group)
 {
-	unsigned int did = take_lane(group);
+	unsigned int did;
 
+	/* A turn inside a callback would take later ops before the rest of this one's. */
+	if (group->turning)
+		return 0;
+	group->turning = true;
+	did = take_lane(group);
 	if (group->waiters.first != NULL)
 		did += serve_waiters(group);
 	did += plx_control_once(group->control);
 	if (group->closing.first != NULL)
 		did += serve_closing(group);
+	group->turning = false;
 	return did;
 }
 

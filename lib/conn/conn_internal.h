@@ -25,6 +25,7 @@ struct plx_conn_group {
 	struct plx_lane *lane; /**< lane_op() and lane_close() words from other threads */
 	struct conn_list waiters; /**< linked by next_waiter */
 	struct conn_list closing; /**< linked by next_closing */
+	bool turning;		  /**< plx_conn_group_once() is running */
 	uint32_t nb_conns;	  /**< atomic */
 	char name[32];
 };
@@ -69,6 +70,9 @@ conn_unqueue(struct plx_conn *conn, uint32_t n)
 {
 	__atomic_fetch_sub(&conn->nb_queued, n, __ATOMIC_RELAXED);
 }
+
+/** Give the CQEs of @p conn back to its CQ (conn.c). Owner, or the control thread before there is a connection. */
+void conn_cqes_release(struct plx_conn *conn);
 
 /** Remember that @p conn has waiting ops (conn_group.c). */
 void conn_group_add_waiter(struct plx_conn_group *group, struct plx_conn *conn);

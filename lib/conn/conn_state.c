@@ -25,10 +25,18 @@ static const struct {
 bool
 conn_state_change(struct plx_conn *conn, enum plx_conn_state to)
 {
-	if (!(may_become[plx_conn_state(conn)] & BIT(to)))
-		return false;
-	/* Release pairs with the acquire in plx_conn_state(): a READY connection has its QP in RTS. */
-	__atomic_store_n(&conn->state, (uint16_t)to, __ATOMIC_RELEASE);
+	uint16_t from = __atomic_load_n(&conn->state, __ATOMIC_RELAXED);
+
+	/*
+	 * By compare-and-swap, because a bring-up on the control thread may meet a close on the owner. Releases to
+	 * plx_conn_state(): a READY connection has its QP in RTS. Sequential, for who looks after DRAINING whether
+	 * submitters are still on their way (submitters_gone()).
+	 */
+	do {
+		if (!(may_become[from] & BIT(to)))
+			return false;
+	} while (!__atomic_compare_exchange_n(
+		&conn->state, &from, (uint16_t)to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 	return true;
 }
 

@@ -52,12 +52,20 @@ conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **o
 	return posted == n ? 0 : code;
 }
 
-/** Post ops of @p list, at most one chain and at most as many as there is credit for. */
+/** Credit for ops that are not held: those have theirs already, whoever posts before they are flushed. */
+static uint32_t
+credit(const struct plx_conn *conn, const struct plx_op_queue *q)
+{
+	uint32_t held = q == &conn->sq ? conn->held.nb : 0;
+
+	return q->depth - (q->head - q->tail) - held;
+}
+
+/** Post ops of @p list, at most one chain and at most @p room. */
 static uint16_t
-post_list(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op_list *list, int *code)
+post_list(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op_list *list, uint32_t room, int *code)
 {
 	struct plx_op *ops[PLX_POST_BURST];
-	uint32_t room = q->depth - (q->head - q->tail);
 	uint16_t n = 0;
 
 	while (n < PLX_POST_BURST && n < room && list->nb != 0)
@@ -76,14 +84,36 @@ conn_post_waiting(struct plx_conn *conn, struct plx_op_queue *q)
 
 	if (waiting->nb == 0 || !conn_state_admits(conn, q))
 		return 0;
-	while ((n = post_list(conn, q, waiting, &code)) != 0)
+	while ((n = post_list(conn, q, waiting, credit(conn, q), &code)) != 0)
 		did += n;
 	conn_unqueue(conn, did);
 	conn_update_limit(conn, q);
 	return did;
 }
 
+/** The caller's SGE list may go when submit returns: an op that is posted later takes it along. */
+static int
+carry_sges(struct plx_op *op, struct plx_submit_err *err)
+{
+	if (op->wr.sg_list == &op->sge || op->wr.sg_list == op->sges || op->wr.num_sge == 0)
+		return 0;
+	if (op->wr.num_sge > PLX_OP_SGES) {
+		*err = (struct plx_submit_err){.code = -E2BIG, .got = op->wr.num_sge, .limit = PLX_OP_SGES};
+		return -E2BIG;
+	}
+	memcpy(op->sges, op->wr.sg_list, op->wr.num_sge * sizeof(op->sges[0]));
+	op->wr.sg_list = op->sges;
+	return 0;
+}
+
 /* ---- hold and flush ------------------------------------------------------------------------ */
+
+static uint16_t
+not_connected(const struct plx_conn *conn, struct plx_submit_err *err)
+{
+	*err = (struct plx_submit_err){.code = -ENOTCONN, .got = plx_conn_state(conn)};
+	return 0;
+}
 
 /** Take @p op without posting it. */
 static void
@@ -96,16 +126,23 @@ hold_one(struct plx_conn *conn, struct plx_op *op)
 	plx_op_list_append(&conn->held, op);
 }
 
+/** @p stays: beyond the call, so that SGE lists have to come along. */
 static uint16_t
-hold(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+hold(struct plx_conn *conn, struct plx_op **ops, uint16_t n, bool stays, struct plx_submit_err *err)
 {
-	uint32_t used = conn->sq.head - conn->sq.tail;
 	uint16_t i;
 
 	for (i = 0; i < n; i++) {
-		*err = (struct plx_submit_err){.code = -EAGAIN, .got = n, .limit = conn->sq.depth};
-		if (conn->waiting[0].nb != 0 || conn->held.nb == PLX_POST_BURST ||
-			used + conn->held.nb == conn->sq.depth || plx_conn_check(conn, &conn->sq, ops[i], err) != 0) {
+		bool chain_full = conn->held.nb == PLX_POST_BURST;
+
+		if (chain_full || conn->waiting[0].nb != 0 || credit(conn, &conn->sq) == 0) {
+			*err = (struct plx_submit_err){.code = -EAGAIN,
+				.index = i,
+				.got = n - i,
+				.limit = chain_full ? PLX_POST_BURST : conn->sq.depth};
+			break;
+		}
+		if (plx_conn_check(conn, &conn->sq, ops[i], err) != 0 || (stays && carry_sges(ops[i], err) != 0)) {
 			err->index = i;
 			break;
 		}
@@ -122,11 +159,9 @@ plx_conn_hold_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, stru
 		*err = (struct plx_submit_err){.code = -EPERM};
 		return 0;
 	}
-	if (!conn_state_admits(conn, &conn->sq)) {
-		*err = (struct plx_submit_err){.code = -ENOTCONN};
-		return 0;
-	}
-	return hold(conn, ops, n, err);
+	if (!conn_state_admits(conn, &conn->sq))
+		return not_connected(conn, err);
+	return hold(conn, ops, n, true, err);
 }
 
 int
@@ -138,39 +173,33 @@ plx_conn_flush(struct plx_conn *conn)
 		return -EPERM;
 	if (!conn_state_admits(conn, &conn->sq))
 		return -ENOTCONN;
-	post_list(conn, &conn->sq, &conn->held, &code);
+	post_list(conn, &conn->sq, &conn->held, conn->held.nb, &code);
 	conn_update_limit(conn, &conn->sq);
 	return code;
 }
 
 /* ---- the slow ways in ---------------------------------------------------------------------- */
 
-/** The caller's SGE list may go when submit returns: an op that has to travel takes it along. */
-static int
-carry_sges(struct plx_op *op, struct plx_submit_err *err)
-{
-	if (op->wr.sg_list == &op->sge || op->wr.sg_list == op->sges || op->wr.num_sge == 0)
-		return 0;
-	if (op->wr.num_sge > PLX_OP_SGES) {
-		*err = (struct plx_submit_err){.code = -E2BIG, .got = op->wr.num_sge, .limit = PLX_OP_SGES};
-		return -E2BIG;
-	}
-	memcpy(op->sges, op->wr.sg_list, op->wr.num_sge * sizeof(op->sges[0]));
-	op->wr.sg_list = op->sges;
-	return 0;
-}
-
 /** Reserve room for up to @p n more queued ops. Returns for how many. */
 static uint16_t
 queue_reserve(struct plx_conn *conn, uint16_t n)
 {
-	uint32_t used = __atomic_fetch_add(&conn->nb_queued, n, __ATOMIC_RELAXED);
+	uint32_t used = __atomic_fetch_add(&conn->nb_queued, n, __ATOMIC_SEQ_CST);
 	uint32_t room = used < conn->max_queued ? conn->max_queued - used : 0;
 
 	if (n <= room)
 		return n;
 	conn_unqueue(conn, n - room);
 	return (uint16_t)room;
+}
+
+static uint32_t
+lane_capacity(const struct plx_conn *conn)
+{
+	struct plx_lane_stats stats;
+
+	plx_lane_stats(conn->group->lane, &stats);
+	return stats.capacity;
 }
 
 /** From another lcore: check now, then queue in order to the owner. */
@@ -180,7 +209,11 @@ submit_elsewhere(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **
 {
 	uint16_t room = queue_reserve(conn, n), ready, sent;
 
-	*err = (struct plx_submit_err){.code = -EAGAIN, .index = room, .got = n, .limit = conn->max_queued};
+	/* Once more: a close that did not find us counted has told us so (submitters_gone()). */
+	if (!conn_state_admits(conn, q)) {
+		conn_unqueue(conn, room);
+		return not_connected(conn, err);
+	}
 	for (ready = 0; ready < room; ready++) {
 		struct plx_op *op = ops[ready];
 
@@ -194,12 +227,16 @@ submit_elsewhere(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **
 		plx_op_set_state(op, PLX_OP_POSTED);
 	}
 	sent = (uint16_t)plx_lane_send(conn->group->lane, ops, ready);
-	conn_unqueue(conn, room - sent);
-	if (sent == ready)
-		return sent;
 	for (uint16_t i = sent; i < ready; i++)
 		plx_op_set_state(ops[i], PLX_OP_PREPARED);
-	*err = (struct plx_submit_err){.code = -EAGAIN, .index = sent, .got = n, .limit = conn->max_queued};
+	if (sent < ready || (ready == room && room < n))
+		*err = (struct plx_submit_err){.code = -EAGAIN,
+			.index = sent,
+			.got = n - sent,
+			.limit = sent < ready ? lane_capacity(conn) : conn->max_queued};
+	if (sent != 0)
+		__atomic_store_n(&conn->used_elsewhere, true, __ATOMIC_RELAXED);
+	conn_unqueue(conn, room - sent);
 	return sent;
 }
 
@@ -231,30 +268,39 @@ submit_here(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, 
 	return taken;
 }
 
+/** On the owner, while ops are held: those go first, in the same chain as far as that reaches. */
+static uint16_t
+submit_behind_held(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+{
+	struct plx_submit_err why = {0, 0, 0, 0};
+	uint16_t taken = hold(conn, ops, n, false, &why), more;
+
+	if (taken < n && why.code != -EAGAIN) {
+		*err = why;
+		if (taken != 0)
+			plx_conn_flush(conn);
+		return taken;
+	}
+	plx_conn_flush(conn);
+	if (taken == n)
+		return n;
+	more = submit_here(conn, &conn->sq, ops + taken, n - taken, err);
+	if (more < n - taken)
+		err->index = taken + more;
+	return taken + more;
+}
+
 uint16_t
 plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
 	struct plx_submit_err *err)
 {
-	uint16_t taken;
-
 	if (n == 0)
 		return 0;
-	if (!conn_state_admits(conn, q)) {
-		*err = (struct plx_submit_err){.code = -ENOTCONN, .got = plx_conn_state(conn)};
-		return 0;
-	}
+	if (!conn_state_admits(conn, q))
+		return not_connected(conn, err);
 	if (rte_lcore_id() != conn->owner)
 		return submit_elsewhere(conn, q, ops, n, err);
 	if (q == &conn->rq || conn->held.nb == 0)
 		return submit_here(conn, q, ops, n, err);
-	/* What is held goes first, in the same chain as far as that reaches. */
-	taken = hold(conn, ops, n, err);
-	if (taken == 0 && err->code != -EAGAIN)
-		return 0;
-	plx_conn_flush(conn);
-	if (taken < n && err->code == -EAGAIN) {
-		taken += submit_here(conn, q, ops + taken, n - taken, err);
-		err->index = taken;
-	}
-	return taken;
+	return submit_behind_held(conn, ops, n, err);
 }

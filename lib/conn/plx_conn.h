@@ -103,10 +103,12 @@ struct plx_conn {
 	struct plx_conn_group *group;
 	struct plx_op_list waiting[2]; /**< sends and receives taken from other lcores, without credit yet */
 	struct plx_op_list held;       /**< held back for the next post */
-	uint32_t nb_queued; /**< atomic: taken from elsewhere, not posted yet */
+	uint32_t nb_queued; /**< atomic: taken from elsewhere, or about to be, not posted yet */
 	uint32_t max_queued;
 	bool in_waiters; /**< linked in the group's list of connections with waiting ops */
 	bool closing;	 /**< atomic: somebody asked for it */
+	bool used_elsewhere; /**< atomic: an op came from another lcore */
+	bool destroy_failed; /**< of the QP, while closing */
 	uint8_t close_step;
 	struct plx_conn *next_waiter;
 	struct plx_conn *next_closing;
@@ -141,7 +143,10 @@ plx_conn_cqes(const struct plx_qp_cap *granted)
  */
 struct plx_conn *plx_conn_create(const struct plx_conn_conf *conf);
 
-/** Address of this end, for the peer's bring_up. -ENOTSUP: the device has no bring-up by attribute exchange. */
+/**
+ * Address of this end, for the peer's bring_up. -ENOTSUP: the device has no bring-up by attribute exchange;
+ * -ENOTCONN: closing or closed. The owner, or whoever knows that no close begins.
+ */
 int plx_conn_local_attr(struct plx_conn *conn, struct plx_qp_addr *addr);
 
 /**
@@ -157,14 +162,16 @@ int plx_conn_close(struct plx_conn *conn);
 
 /**
  * Free a connection that is CLOSED, or that is IDLE and never had an op (then its QP is destroyed here, on the control
- * thread). -EBUSY otherwise. The owner from closed_cb on, or whoever knows that no submit can run.
+ * thread). -EBUSY otherwise. Once no other thread can be inside a call on it: closed_cb is the place only where
+ * nobody but the owner submits, or those who do have been told to stop.
  */
 int plx_conn_destroy(struct plx_conn *conn);
 
 static inline enum plx_conn_state
 plx_conn_state(const struct plx_conn *conn)
 {
-	return (enum plx_conn_state)__atomic_load_n(&conn->state, __ATOMIC_ACQUIRE);
+	/* More than acquire for a submitter's second look (submitters_gone()); the same instruction on x86 and arm64. */
+	return (enum plx_conn_state)__atomic_load_n(&conn->state, __ATOMIC_SEQ_CST);
 }
 
 const char *plx_conn_state_name(unsigned int state);
@@ -185,7 +192,7 @@ plx_op_conn(const struct plx_op *op)
 struct plx_conn_stats {
 	uint64_t lost;	  /**< ops whose completion was overtaken and has not come */
 	uint64_t late;	  /**< ops that were lost, and then completed after all */
-	uint32_t in_flight; /**< of both queues, lost ones included */
+	uint32_t in_flight; /**< of both queues, without the lost ones */
 	uint32_t waiting; /**< taken from other lcores, without credit */
 };
 
@@ -211,11 +218,17 @@ static inline bool
 plx_conn_op_plain(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op)
 {
 	uint32_t kinds = q == &conn->sq ? conn->kinds : PLX_KIND(PLX_OPCODE_RECV);
-	uint32_t len = op->wr.num_sge != 0 ? op->sge.length : 0;
-	uint32_t limit = op->wr.flags & PLX_WR_INLINE ? conn->cap.inline_len : conn->max_msg_sz;
+	uint32_t limit = conn->max_msg_sz;
 
-	return op->state == PLX_OP_PREPARED && op->attention == 0 && op->wr.sg_list == &op->sge &&
-	       len <= limit && (kinds >> op->wr.opcode & 1);
+	if (op->wr.flags != PLX_WR_SIGNALED) {
+		if (!(op->wr.flags & PLX_WR_SIGNALED))
+			return false;
+		if (op->wr.flags & PLX_WR_INLINE)
+			limit = conn->cap.inline_len;
+	}
+	/* The state as others may see it: an op that is posted already has another writer. */
+	return __atomic_load_n(&op->state, __ATOMIC_RELAXED) == PLX_OP_PREPARED && op->attention == 0 &&
+	       op->wr.sg_list == &op->sge && op->sge.length <= limit && (kinds >> op->wr.opcode & 1);
 }
 
 /**
@@ -226,17 +239,22 @@ plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn,
 	struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
 	const struct plx_wr *wrs[PLX_POST_BURST];
-	uint32_t head = q->head;
 	uint16_t ready, posted;
+	uint32_t head;
 	int code = 0;
 
-	if (__builtin_expect(rte_lcore_id() != conn->owner || n > plx_op_queue_room(q) || n > PLX_POST_BURST, 0))
+	/* The last: a long burst, or an empty one, which could go to a QP that is gone. */
+	if (__builtin_expect(rte_lcore_id() != conn->owner || n > plx_op_queue_room(q) ||
+			(uint16_t)(n - 1) >= PLX_POST_BURST, 0))
 		return plx_conn_submit_slow(conn, q, ops, n, err);
+	head = q->head;
 	for (ready = 0; ready < n; ready++) {
 		struct plx_op *op = ops[ready];
 
 		if (__builtin_expect(!plx_conn_op_plain(conn, q, op), 0) && plx_conn_check(conn, q, op, err) != 0) {
 			err->index = ready;
+			if (ready == 0)
+				return 0;
 			break;
 		}
 		if (__builtin_expect(!(op->attention & PLX_OP_OWN_HOME), 1))
@@ -264,7 +282,8 @@ plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn,
  * Returns how many were taken, the first ones. When fewer than @p n, *err has the reason of the first that was not:
  *   -EAGAIN    no room: the send queue is full (owner), or max_queued ops are queued (elsewhere); retry after progress
  *   -EBUSY     the op is posted already, or not prepared
- *   -ENOTCONN  not READY; -ENOTSUP the device does not have the operation; -EINVAL the op's home is no home
+ *   -ENOTCONN  not READY; -ENOTSUP the device does not have the operation, or the op is not signaled (its completion
+ *              would never come); -EINVAL the op's home is no home
  *   -EOVERFLOW -EMSGSIZE -ERANGE -ENOBUFS -E2BIG -EINVAL -EFAULT -EACCES   see plx_conn_check(), with got and limit
  *   other      what the provider said of the op
  * From the owner the ops are posted when this returns; from elsewhere they are queued in order to the owner, and an op whose
@@ -296,7 +315,8 @@ plx_conn_submit(struct plx_conn *conn, struct plx_op *op)
 
 /**
  * Take @p n ops of the send queue, and post them only with the next submit or flush, all as one chain: at most
- * PLX_POST_BURST can be held. Owner. Errors as plx_conn_submit_burst(); -EPERM elsewhere.
+ * PLX_POST_BURST can be held. Owner. Errors as plx_conn_submit_burst(), -E2BIG also for a list longer than
+ * PLX_OP_SGES, which the op takes along; -EPERM elsewhere.
  */
 uint16_t plx_conn_hold_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err);
 

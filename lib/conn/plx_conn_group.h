@@ -33,15 +33,15 @@ struct plx_conn_group_conf {
 	struct plx_control *control;	   /**< the owner lcore must be one of its lcores */
 };
 
-/** NULL with rte_errno: EINVAL (logged) the dispatcher has no owner, ENOMEM. */
+/** NULL with rte_errno: EINVAL (logged) the dispatcher has no owner, or not one of the control thread's; ENOMEM. */
 struct plx_conn_group *plx_conn_group_create(const struct plx_conn_group_conf *conf);
 
-/** -EBUSY while it has connections; the log says how many. */
+/** -EBUSY while it has connections, the log says how many; or in a callback of its own turn. */
 int plx_conn_group_destroy(struct plx_conn_group *group);
 
 /**
  * One turn: post what other lcores submitted, give new credit to ops that wait, move closing connections on, take
- * answers of the control thread. Returns how many things it did. Owner.
+ * answers of the control thread. Returns how many things it did; 0 in a callback that it runs itself. Owner.
  */
 unsigned int plx_conn_group_once(struct plx_conn_group *group);
 

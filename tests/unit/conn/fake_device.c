@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_errno.h>
+
+/* The control thread flushes while the owner polls. Recursive: on_post may complete. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
 static struct fake_device *
 fake_device(struct plx_device *dev)
 {
@@ -18,10 +23,12 @@ fake_cq_push(struct plx_cq *base, const struct plx_wc *wc)
 {
 	struct fake_cq *cq = plx_container_of(base, struct fake_cq, base);
 
+	pthread_mutex_lock(&lock);
 	if (cq->head - cq->tail == cq->base.nb_cqe)
 		cq->overflown = true;
 	else
 		cq->wcs[cq->head++ % FAKE_DEPTH] = *wc;
+	pthread_mutex_unlock(&lock);
 }
 
 void
@@ -29,6 +36,7 @@ fake_complete(struct plx_qp *qp, bool recv, unsigned int n, enum plx_status stat
 {
 	struct fake_queue *q = recv ? &fake_qp(qp)->rq : &fake_qp(qp)->sq;
 
+	pthread_mutex_lock(&lock);
 	while (n-- != 0) {
 		struct plx_wc wc = {
 			.wr_id = q->wr_ids[q->tail++ % FAKE_DEPTH],
@@ -39,6 +47,7 @@ fake_complete(struct plx_qp *qp, bool recv, unsigned int n, enum plx_status stat
 
 		fake_cq_push(recv ? qp->recv_cq : qp->send_cq, &wc);
 	}
+	pthread_mutex_unlock(&lock);
 }
 
 void
@@ -105,8 +114,12 @@ fake_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 	struct fake_cq *cq = plx_container_of(base, struct fake_cq, base);
 	uint16_t i = 0;
 
+	if (cq->dead)
+		return -EIO;
+	pthread_mutex_lock(&lock);
 	while (i < n && cq->tail != cq->head)
 		wcs[i++] = cq->wcs[cq->tail++ % FAKE_DEPTH];
+	pthread_mutex_unlock(&lock);
 	return i;
 }
 
@@ -128,7 +141,7 @@ fake_port_query(struct plx_device *dev, unsigned int port, struct plx_port_attr 
 {
 	*attr = (struct plx_port_attr){
 		.active = 1, .ethernet = 1, .mtu = 4096, .max_msg_sz = 1 << 20, .nb_gids = 1};
-	return 0;
+	return fake_device(dev)->fail_port ? -EIO : 0;
 }
 
 static int
@@ -141,7 +154,7 @@ fake_gid_query(struct plx_device *dev, unsigned int port, unsigned int index, st
 static int
 fake_limits(struct plx_device *dev, struct plx_qp_cap *cap)
 {
-	return 0;
+	return fake_device(dev)->fail_limits ? -EIO : 0;
 }
 
 static struct plx_pd *
@@ -178,8 +191,13 @@ static struct plx_qp *
 fake_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 {
 	struct fake_device *dev = fake_device(pd->dev);
-	struct fake_qp *qp = calloc(1, sizeof(*qp));
+	struct fake_qp *qp;
 
+	if (dev->fail_create) {
+		rte_errno = EIO;
+		return NULL;
+	}
+	qp = calloc(1, sizeof(*qp));
 	qp->base.fast = &fake_fast;
 	qp->base.qp_num = dev->next_qp_num++;
 	qp->base.cap = conf->cap;
@@ -194,7 +212,12 @@ fake_qp_destroy(struct plx_qp *qp)
 {
 	struct fake_device *dev = fake_device(qp->dev);
 
-	dev->nb_destroyed++;
+	__atomic_fetch_add(&dev->nb_destroy_tries, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&dev->fail_destroys, __ATOMIC_RELAXED) != 0) {
+		__atomic_fetch_sub(&dev->fail_destroys, 1, __ATOMIC_RELAXED);
+		return -EIO;
+	}
+	__atomic_fetch_add(&dev->nb_destroyed, 1, __ATOMIC_RELEASE);
 	dev->verb_thread = pthread_self();
 	free(fake_qp(qp));
 	return 0;
@@ -222,11 +245,15 @@ fake_to_error(struct plx_qp *qp)
 
 	dev->nb_to_error++;
 	dev->verb_thread = pthread_self();
+	if (dev->fail_to_error)
+		return -EIO;
+	pthread_mutex_lock(&lock);
 	fake_qp(qp)->state = PLX_QP_ERR;
 	if (!dev->keep_flushes) {
 		fake_complete(qp, false, fake_qp(qp)->sq.head - fake_qp(qp)->sq.tail, PLX_ST_WR_FLUSH_ERR);
 		fake_complete(qp, true, fake_qp(qp)->rq.head - fake_qp(qp)->rq.tail, PLX_ST_WR_FLUSH_ERR);
 	}
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 

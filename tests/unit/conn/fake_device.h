@@ -35,6 +35,7 @@ struct fake_cq {
 	struct plx_wc wcs[FAKE_DEPTH];
 	uint32_t head, tail;
 	bool overflown;
+	bool dead; /**< polls fail */
 };
 
 struct fake_device {
@@ -48,6 +49,9 @@ struct fake_device {
 	pthread_t verb_thread; /**< the last that created, modified or destroyed */
 	uint32_t next_qp_num;
 	struct plx_qp_cap grant_more; /**< granted beyond what was asked for */
+	bool fail_limits, fail_create, fail_port, fail_to_error; /**< with -EIO */
+	unsigned int fail_destroys;	 /**< atomic: so many attempts fail, with -EIO */
+	unsigned int nb_destroy_tries; /**< atomic */
 };
 
 /** A device that is ready for plx_pd_create(). One at a time. */

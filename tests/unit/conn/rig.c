@@ -12,7 +12,7 @@ static char payload[64];
 void
 rig_make(struct rig *rig, const struct rig_conf *conf)
 {
-	struct plx_control_conf control = {.lcores = &owner_lcore, .nb_lcores = 1};
+	struct plx_control_conf control = {.lcores = &owner_lcore, .nb_lcores = 1, .nb_reqs = conf->nb_reqs};
 	struct plx_dispatcher_conf d = {
 		.name = "rig",
 		.mode = PLX_DISPATCHER_OWNED,
@@ -97,7 +97,8 @@ rig_turn(struct rig *rig)
 	struct plx_wc wcs[32];
 	int got = plx_cq_poll(rig->cq, wcs, 32);
 
-	plx_dispatcher_deliver_burst(rig->d, wcs, (uint16_t)got);
+	if (got > 0)
+		plx_dispatcher_deliver_burst(rig->d, wcs, (uint16_t)got);
 	plx_dispatcher_once(rig->d);
 	plx_conn_group_once(rig->group);
 	plx_test_as_lcore(was);

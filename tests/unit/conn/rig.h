@@ -34,6 +34,7 @@ struct rig {
 struct rig_conf {
 	unsigned int nb_cqe; /**< 0: 1024 */
 	unsigned int nb_ops; /**< 0: 512 */
+	unsigned int nb_reqs; /**< of the control thread's queue; 0: as many as it likes */
 	plx_conn_lost_cb_t lost_cb;
 };
 
@@ -52,6 +53,13 @@ void rig_home_turn(struct rig *rig, unsigned int lcore);
 void rig_turns_until_closed(struct rig *rig, unsigned int n);
 /** Close and destroy @p conn. */
 void rig_close(struct rig *rig, struct plx_conn *conn);
+
+/** QPs destroyed so far, by the control thread. */
+static inline unsigned int
+rig_nb_destroyed(const struct rig *rig)
+{
+	return __atomic_load_n(&rig->dev->nb_destroyed, __ATOMIC_ACQUIRE);
+}
 
 /** What the callback of rig_ops() counts. */
 struct rig_count {

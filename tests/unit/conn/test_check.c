@@ -54,7 +54,7 @@ submit_says(int code, uint64_t got, uint64_t limit)
 	assert_int_equal(plx_op_id(op), id);
 	assert_int_equal(op->device_word, 0);
 	assert_true(fake_qp(conn->qp)->sq.head == 0);
-	assert_true(fake_qp(conn->qp)->nb_posts - posts <= 1); /* an empty chain at most */
+	assert_int_equal(fake_qp(conn->qp)->nb_posts, posts); /* not even an empty chain */
 }
 
 static void
@@ -221,6 +221,24 @@ what_the_device_does_not_have_is_enotsup(void **state)
 }
 
 static void
+a_send_whose_completion_would_never_come_is_enotsup(void **state)
+{
+	plx_op_prep_send(op, buf, 8, 1, NULL, NULL);
+	op->wr.flags = PLX_WR_FENCE;
+	submit_says(-ENOTSUP, PLX_WR_FENCE, PLX_WR_FENCE | PLX_WR_SIGNALED);
+	plx_op_add_flags(op, PLX_WR_SIGNALED);
+	submit_takes();
+}
+
+static void
+a_receive_completes_whatever_its_flags(void **state)
+{
+	plx_op_prep_recv(op, buf, 8, 1, NULL, NULL);
+	op->wr.flags = 0;
+	assert_int_equal(plx_conn_submit(conn, op), 0);
+}
+
+static void
 a_receive_on_the_send_queue_and_a_send_on_the_other_are_enotsup(void **state)
 {
 	struct plx_submit_err err;
@@ -277,6 +295,8 @@ main(void)
 		CASE(a_right_known_to_be_missing_is_eacces),
 		CASE(the_first_error_in_the_order_of_the_contract_is_told),
 		CASE(what_the_device_does_not_have_is_enotsup),
+		CASE(a_send_whose_completion_would_never_come_is_enotsup),
+		CASE(a_receive_completes_whatever_its_flags),
 		CASE(a_receive_on_the_send_queue_and_a_send_on_the_other_are_enotsup),
 		CASE(a_receive_may_be_larger_than_any_message),
 		CASE(an_op_posted_or_not_prepared_is_ebusy),

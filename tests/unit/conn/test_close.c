@@ -119,7 +119,7 @@ an_error_completion_whose_callback_closes_inside_the_batch(void **state)
 	fake_complete(conn->qp, false, 1, PLX_ST_REM_ACCESS_ERR);
 	fake_complete(conn->qp, false, 7, PLX_ST_WR_FLUSH_ERR);
 	rig_turn(&rig);
-	assert_int_equal(rig.dev->nb_destroyed, 0); /* only marked: nothing goes inside the batch */
+	assert_int_equal(rig_nb_destroyed(&rig), 0); /* only marked: nothing goes inside the batch */
 	rig_turns_until_closed(&rig, 1);
 	assert_int_equal(closer.closes, 1);
 	assert_int_equal(closer.count.calls, 8);
@@ -173,7 +173,7 @@ a_close_asked_for_again_and_again_is_queued_once(void **state)
 	rig_turn(&rig);
 	assert_int_equal(rig.nb_closed, 1);
 	assert_int_equal(rig.dev->nb_to_error, 1);
-	assert_int_equal(rig.dev->nb_destroyed, 1);
+	assert_int_equal(rig_nb_destroyed(&rig), 1);
 }
 
 /* case 2.4 */
@@ -188,7 +188,7 @@ closed_comes_once_after_the_last_callback_at_the_worker(void **state)
 	rig_turn(&rig); /* the three are on their way to the worker */
 	assert_int_equal(plx_conn_close(conn), 0);
 	assert_int_equal(plx_conn_close(conn), -EALREADY);
-	while (rig.dev->nb_destroyed == 0)
+	while (rig_nb_destroyed(&rig) == 0)
 		rig_turn(&rig);
 	for (unsigned int i = 0; i < 1000; i++)
 		rig_turn(&rig);
@@ -196,7 +196,7 @@ closed_comes_once_after_the_last_callback_at_the_worker(void **state)
 	assert_int_equal(count.calls, 0);
 	rig_turns_until_closed(&rig, 1);
 	assert_int_equal(count.calls, 3);
-	assert_int_equal(rig.dev->nb_destroyed, 1);
+	assert_int_equal(rig_nb_destroyed(&rig), 1);
 }
 
 static void
@@ -208,7 +208,7 @@ a_completion_that_never_comes_is_settled_after_the_qp_is_gone_and_the_cq_empty(v
 	rig_ops(&rig, PLX_OPCODE_SEND, ops, 4, &count);
 	assert_int_equal(plx_conn_submit_burst(conn, ops, 4, &err), 4);
 	assert_int_equal(plx_conn_close(conn), 0);
-	while (rig.dev->nb_destroyed == 0) {
+	while (rig_nb_destroyed(&rig) == 0) {
 		assert_int_equal(count.calls, 0);
 		rig_turn(&rig);
 	}
@@ -228,7 +228,7 @@ a_completion_left_in_the_cq_past_destroy_still_counts(void **state)
 	assert_int_equal(plx_conn_submit_burst(conn, ops, 2, &err), 2);
 	wc.wr_id = plx_op_id(ops[0]);
 	assert_int_equal(plx_conn_close(conn), 0);
-	while (__atomic_load_n(&rig.dev->nb_destroyed, __ATOMIC_ACQUIRE) == 0) /* no poll meanwhile */
+	while (rig_nb_destroyed(&rig) == 0) /* no poll meanwhile */
 		plx_conn_group_once(rig.group);
 	fake_cq_push(rig.cq, &wc);
 	rig_turns_until_closed(&rig, 1);

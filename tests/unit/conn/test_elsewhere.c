@@ -105,6 +105,83 @@ the_sge_list_may_go_when_submit_returns(void **state)
 }
 
 static void
+the_sge_list_of_a_receive_travels_too(void **state)
+{
+	struct plx_sge list[3] = {{.addr = 1, .length = 3}, {.addr = 2, .length = 4}};
+
+	rig_ops(&rig, PLX_OPCODE_RECV, ops, 2, &count);
+	plx_op_set_sges(ops[0], list, 2);
+	plx_op_set_sges(ops[1], list, 3);
+	assert_int_equal(plx_conn_recv_burst(conn, ops, 2, &err), 1);
+	assert_int_equal(err.code, -E2BIG);
+	assert_int_equal(err.index, 1);
+	assert_int_equal(err.got, 3);
+	assert_int_equal(err.limit, 2);
+	list[0] = list[1] = (struct plx_sge){.addr = 99, .length = 99};
+	rig_turn(&rig);
+	assert_int_equal(fake_qp(conn->qp)->last.num_sge, 2);
+	assert_int_equal(fake_qp(conn->qp)->last_sges[0].length, 3);
+	assert_int_equal(fake_qp(conn->qp)->last_sges[1].addr, 2);
+	plx_op_put(ops[1]);
+}
+
+static void
+a_list_that_the_op_cannot_take_along_is_e2big(void **state)
+{
+	struct plx_sge list[PLX_OP_SGES + 1] = {{.length = 1}};
+
+	conn->cap.send_sge = PLX_OP_SGES + 1;
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+	plx_op_set_sges(ops[0], list, PLX_OP_SGES + 1);
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 1, &err), 0);
+	assert_int_equal(err.code, -E2BIG);
+	assert_int_equal(err.got, PLX_OP_SGES + 1);
+	assert_int_equal(err.limit, PLX_OP_SGES);
+	plx_op_put(ops[0]);
+}
+
+static void
+inline_ops_travel_and_are_checked_at_once(void **state)
+{
+	static char payload[64];
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 2, &count);
+	plx_op_add_flags(ops[0], PLX_WR_INLINE);
+	plx_op_prep_send(ops[1], payload, 33, 0, rig_done, &count);
+	plx_op_add_flags(ops[1], PLX_WR_INLINE);
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 2, &err), 1);
+	assert_int_equal(err.code, -ENOBUFS);
+	assert_int_equal(err.index, 1);
+	assert_int_equal(err.got, 33);
+	assert_int_equal(err.limit, 32);
+	rig_turn(&rig);
+	assert_true(fake_qp(conn->qp)->last.flags & PLX_WR_INLINE);
+	plx_op_put(ops[1]);
+}
+
+static void
+ops_of_both_queues_in_one_lane_go_each_to_its_own(void **state)
+{
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 12, &count);
+	rig_ops(&rig, PLX_OPCODE_RECV, ops + 12, 12, &count);
+	for (unsigned int i = 0; i < 12; i++) {
+		assert_int_equal(plx_conn_submit(conn, ops[i]), 0);
+		assert_int_equal(plx_conn_submit(conn, ops[12 + i]), 0);
+	}
+	rig_turn(&rig);
+	assert_int_equal(conn->waiting[0].nb, 4);
+	assert_int_equal(conn->waiting[1].nb, 4);
+	for (unsigned int i = 0; i < 8; i++) {
+		assert_int_equal(fake_qp(conn->qp)->sq.wr_ids[i], plx_op_id(ops[i]));
+		assert_int_equal(fake_qp(conn->qp)->rq.wr_ids[i], plx_op_id(ops[12 + i]));
+	}
+	fake_complete(conn->qp, true, 8, PLX_ST_SUCCESS); /* one queue's credit is not the other's */
+	rig_turn(&rig);
+	assert_int_equal(fake_qp(conn->qp)->sq.head, 8);
+	assert_int_equal(fake_qp(conn->qp)->rq.head, 12);
+}
+
+static void
 a_bad_op_is_told_at_once_and_not_queued(void **state)
 {
 	rig_ops(&rig, PLX_OPCODE_SEND, ops, 3, &count);
@@ -188,6 +265,7 @@ no_more_are_queued_than_the_connection_allows(void **state)
 	assert_int_equal(plx_conn_submit_burst(conn, ops, 30, &err), 20);
 	assert_int_equal(err.code, -EAGAIN);
 	assert_int_equal(err.index, 20);
+	assert_int_equal(err.got, 10);
 	assert_int_equal(err.limit, 20);
 	assert_int_equal(ops[20]->state, PLX_OP_PREPARED);
 	rig_turn(&rig); /* 8 posted: no longer queued */
@@ -222,6 +300,10 @@ main(void)
 		CASE(without_credit_ops_wait_at_the_owner_in_order),
 		CASE(the_owner_does_not_overtake_ops_that_wait),
 		CASE(the_sge_list_may_go_when_submit_returns),
+		CASE(the_sge_list_of_a_receive_travels_too),
+		CASE(a_list_that_the_op_cannot_take_along_is_e2big),
+		CASE(inline_ops_travel_and_are_checked_at_once),
+		CASE(ops_of_both_queues_in_one_lane_go_each_to_its_own),
 		CASE(a_bad_op_is_told_at_once_and_not_queued),
 		CASE(a_post_that_fails_later_is_post_failed_with_the_errno),
 		CASE(close_completes_queued_and_waiting_ops_as_stopped),

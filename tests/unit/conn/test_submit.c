@@ -244,6 +244,49 @@ enomem_comes_from_a_full_queue_alone_and_the_op_can_be_retried(void **state)
 	assert_int_equal(plx_conn_submit(conn, ops[40]), 0);
 }
 
+/** Let the counters of a queue stand where a few more posts wrap them; the slots are found by their low bits. */
+static void
+near_the_end(struct plx_op_queue *q, uint32_t left)
+{
+	q->head = q->tail = 0 - left;
+}
+
+static void
+counters_that_wrap_change_nothing(void **state)
+{
+	struct plx_conn_stats stats;
+
+	near_the_end(&conn->sq, 10);
+	near_the_end(&conn->rq, 3);
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 50, &count);
+	rig.dev->fail_post_at = 16; /* the chain of 32 ends behind the wrap */
+	rig.dev->fail_post_errno = -ENOMEM;
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 32, &err), 15);
+	assert_int_equal(conn->sq.head, 5);
+	assert_int_equal(plx_conn_submit_burst(conn, ops + 15, 35, &err), 25);
+	assert_int_equal(err.code, -EAGAIN);
+	assert_int_equal(err.index, 25);
+	assert_int_equal(err.got, 10);
+	assert_int_equal(plx_op_queue_room(&conn->sq), 0);
+	fake_complete(conn->qp, false, 8, PLX_ST_SUCCESS);
+	fake_lose(conn->qp, false); /* the last but one before the wrap, overtaken behind it */
+	fake_complete(conn->qp, false, 31, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	rig_turn(&rig);
+	plx_conn_stats(conn, &stats);
+	assert_int_equal(stats.lost, 1);
+	assert_int_equal(stats.in_flight, 0);
+	assert_int_equal(count.calls, 39);
+	assert_int_equal(plx_op_queue_room(&conn->sq), 40);
+	put_all(40, 50);
+	rig_ops(&rig, PLX_OPCODE_RECV, ops, 8, &count);
+	assert_int_equal(plx_conn_recv_burst(conn, ops, 8, &err), 8);
+	fake_complete(conn->qp, true, 5, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(count.calls, 44);
+	assert_int_equal(plx_op_queue_room(&conn->rq), 37);
+}
+
 int
 main(void)
 {
@@ -262,6 +305,7 @@ main(void)
 		CASE(no_more_is_held_than_one_chain),
 		CASE(a_held_op_whose_post_fails_has_a_status_of_its_own),
 		CASE(before_ready_receives_are_taken_and_sends_are_not),
+		CASE(counters_that_wrap_change_nothing),
 		CASE(enomem_comes_from_a_full_queue_alone_and_the_op_can_be_retried),
 	};
 

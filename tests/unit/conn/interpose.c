@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "interpose.h"
+
+#include <rte_malloc.h>
+
+#include "plx_conn.h"
+
+unsigned int interpose_fail_alloc_at;
+void (*interpose_in_check)(void);
+void (*interpose_before_sync)(void);
+
+void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
+void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
+int __real_plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op,
+	struct plx_submit_err *err);
+int __wrap_plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op,
+	struct plx_submit_err *err);
+int __real_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg);
+int __wrap_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg);
+
+static void
+call_once(void (**hook)(void))
+{
+	void (*call)(void) = *hook;
+
+	*hook = NULL;
+	if (call != NULL)
+		call();
+}
+
+void *
+__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket)
+{
+	if (interpose_fail_alloc_at != 0 && --interpose_fail_alloc_at == 0)
+		return NULL;
+	return __real_rte_zmalloc_socket(type, size, align, socket);
+}
+
+int
+__wrap_plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op,
+	struct plx_submit_err *err)
+{
+	call_once(&interpose_in_check);
+	return __real_plx_conn_check(conn, q, op, err);
+}
+
+int
+__wrap_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg)
+{
+	call_once(&interpose_before_sync);
+	return __real_plx_control_sync(ctl, fn, arg);
+}
