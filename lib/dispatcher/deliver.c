@@ -126,7 +126,7 @@ plx_dispatcher_run_early(struct plx_dispatcher *d)
 	d->running_early = false;
 }
 
-static uint16_t
+static void
 owned_deliver(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 {
 	struct handoff out;
@@ -146,7 +146,6 @@ owned_deliver(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 	}
 	handoff_flush(&out);
 	count(&d->stats.delivered, delivered);
-	return n;
 }
 
 void
@@ -174,23 +173,18 @@ owned_forward(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 	return (uint16_t)sent;
 }
 
-/** Apart, so that the owner's way has no registers to save for it. */
-static __attribute__((noinline)) uint16_t
-deliver_elsewhere(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
+uint16_t
+plx_dispatcher_deliver_burst(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 {
+	if (__builtin_expect(d->owner == rte_lcore_id(), 1) && d->owner != LCORE_ID_ANY) {
+		owned_deliver(d, wcs, n);
+		return n;
+	}
 	if (!dispatcher_is_shared(d))
 		return owned_forward(d, wcs, n);
 	for (uint16_t i = 0; i < n; i++)
 		deliver_shared(d, &wcs[i]);
 	return n;
-}
-
-uint16_t
-plx_dispatcher_deliver_burst(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
-{
-	if (__builtin_expect(d->owner == rte_lcore_id(), 1) && d->owner != LCORE_ID_ANY)
-		return owned_deliver(d, wcs, n);
-	return deliver_elsewhere(d, wcs, n);
 }
 
 int
