@@ -18,6 +18,7 @@ exec 9>"$folder/.lock"
 flock 9
 
 log=$folder/build.log
+[ -e "$folder/build.ninja" ] || echo "building $folder, a minute or two the first time ($log)" >&2
 {
 	# The last file that a set-up writes; what one broken off left must go.
 	[ -e "$folder/build.ninja" ] || {

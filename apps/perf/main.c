@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 
@@ -37,14 +39,14 @@ catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/** Where JSON goes; opened before the run, so that a bad path costs nobody a measurement. */
+/** Where JSON goes; opened before the run, so that a bad path costs nobody a measurement, and kept as it is until then. */
 static int
 open_json(struct perf *perf, FILE **json)
 {
 	*json = NULL;
 	if (perf->opts.json == NULL)
 		return 0;
-	*json = strcmp(perf->opts.json, "-") == 0 ? stdout : fopen(perf->opts.json, "w");
+	*json = strcmp(perf->opts.json, "-") == 0 ? stdout : fopen(perf->opts.json, "a");
 	if (*json == NULL)
 		return app_fail(&perf->error, -errno, "--json %s: %s", perf->opts.json, strerror(errno));
 	return 0;
@@ -86,6 +88,28 @@ begin(struct perf *perf)
 	return err;
 }
 
+/** One object in place of what the file had. */
+static void
+write_json(const struct perf *perf, const struct perf_result *res, FILE *json)
+{
+	struct stat st;
+
+	/* Where that is not possible the object comes behind it, and is still a line of its own. */
+	if (json != stdout && fstat(fileno(json), &st) == 0 && S_ISREG(st.st_mode) &&
+		ftruncate(fileno(json), 0) != 0)
+		fputc('\n', json);
+	perf_json(perf, res, json);
+}
+
+/** A result that nobody can read is none: what was printed has reached its file. */
+static int
+check_written(struct perf *perf, FILE *out, const char *name)
+{
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	return app_fail(&perf->error, -EIO, "%s: the result could not be written: %s", name, strerror(errno));
+}
+
 /** From the first op to the last word. Returns the exit status. */
 static int
 run_and_report(struct perf *perf, FILE *json)
@@ -104,8 +128,12 @@ run_and_report(struct perf *perf, FILE *json)
 		err = app_fail(&perf->error, -EIO, "%s", perf->loop_error.text);
 	perf_report(perf, &res, text);
 	if (json != NULL)
-		perf_json(perf, &res, json);
+		write_json(perf, &res, json);
 	perf_report_faults(perf, &res);
+	if (err == 0)
+		err = check_written(perf, stdout, "stdout");
+	if (err == 0 && json != NULL)
+		err = check_written(perf, json, perf->opts.json);
 	if (closed == 0)
 		closed = perf_teardown(perf);
 	return err == 0 && closed == 0 ? 0 : APP_EXIT_FAILED;

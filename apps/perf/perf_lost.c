@@ -123,7 +123,8 @@ perf_op_failed(struct perf_end *end, struct plx_op *op)
 		loop->errors++;
 		perf_loop_fail(loop, "connection %u: %s ended with %s: %s", end->pair->index,
 			perf_is_initiator(end) ? plx_opcode_name(loop->perf->opts.opcode) : "receive",
-			plx_status_name(op->status), plx_status_str(op->status));
+			plx_status_name(op->status),
+			op->status == PLX_ST_POST_FAILED ? strerror(-op->post_errno) : plx_status_str(op->status));
 	}
 	if (end->ops[note->slot] == op) {
 		end->ops[note->slot] = NULL;

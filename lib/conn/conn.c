@@ -4,6 +4,7 @@
 #include "plx_conn.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <rte_errno.h>
 #include <rte_malloc.h>
@@ -159,6 +160,15 @@ cap_defaults(struct plx_qp_cap *cap)
 		cap->recv_sge = 1;
 }
 
+/** Nobody means that: no time-outs, no retries, GID 0. */
+static bool
+path_is_zero(const struct plx_qp_path *path)
+{
+	static const struct plx_qp_path zero;
+
+	return memcmp(path, &zero, sizeof(zero)) == 0;
+}
+
 static struct plx_conn *
 conn_alloc(const struct plx_conn_conf *conf)
 {
@@ -166,6 +176,11 @@ conn_alloc(const struct plx_conn_conf *conf)
 	int socket_id = plx_device_caps(conf->pd->dev)->socket_id;
 	struct plx_conn *conn;
 
+	if (path_is_zero(&conf->path)) {
+		PLX_LOG(ERR, "connection: its path is all zero; plx_qp_path_default() comes first");
+		rte_errno = EINVAL;
+		return NULL;
+	}
 	if (!plx_dispatcher_has_home(d, conf->home)) {
 		PLX_LOG(ERR, "connection: lcore %u is no home of dispatcher %s (owner %u, %u homes)", conf->home,
 			d->name, d->owner, d->nb_homes);

@@ -63,7 +63,7 @@ struct plx_conn_conf {
 	struct plx_conn_group *group;
 	struct plx_pd *pd;
 	struct plx_qp_cap cap;	   /**< wanted; depth 0: 128; sge 0: 1 */
-	struct plx_qp_path path;   /**< plx_qp_path_default() first */
+	struct plx_qp_path path;   /**< plx_qp_path_default() first; all zero is EINVAL */
 	unsigned int home;	   /**< lcore that callbacks run on: one of the dispatcher's homes, the owner, or PLX_HOME_ANY */
 	unsigned int drain_ms;	   /**< how long close waits for flushes before the QP is destroyed; 0: 1000 */
 	/**

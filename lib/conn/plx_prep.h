@@ -19,6 +19,7 @@
 extern "C" {
 #endif
 
+/** Aim a prepared op of @p len bytes at @p to at @p off, where it needs @p right. */
 static inline void
 plx_prep_set_remote(struct plx_op *op, const struct plx_remote *to, uint64_t off, uint64_t len, uint32_t right)
 {
@@ -26,6 +27,7 @@ plx_prep_set_remote(struct plx_op *op, const struct plx_remote *to, uint64_t off
 
 	if (op->state != PLX_OP_PREPARED)
 		return;
+	op->attention &= (uint8_t)~(PLX_OP_BAD_RANGE | PLX_OP_BAD_RIGHTS);
 	plx_op_set_remote(op, to->addr + off, to->rkey);
 	if (err == -ERANGE)
 		op->attention |= PLX_OP_BAD_RANGE;
@@ -49,6 +51,22 @@ plx_prep_read(struct plx_op *op, const struct plx_view *into, const struct plx_r
 {
 	plx_op_prep(op, PLX_OPCODE_READ, into->addr, into->len, into->lkey, cb, arg);
 	plx_prep_set_remote(op, from, off, into->len, PLX_ACCESS_REMOTE_READ);
+}
+
+/**
+ * Give a prepared write or read the @p n SGEs at @p list, and look at the remote range again: with
+ * plx_op_set_sges() alone it would be that of the one buffer.
+ */
+static inline void
+plx_prep_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n, const struct plx_remote *to, uint64_t off)
+{
+	uint64_t len = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		len += list[i].length;
+	plx_op_set_sges(op, list, n);
+	plx_prep_set_remote(op, to, off, len,
+		op->wr.opcode == PLX_OPCODE_READ ? PLX_ACCESS_REMOTE_READ : PLX_ACCESS_REMOTE_WRITE);
 }
 
 static inline void

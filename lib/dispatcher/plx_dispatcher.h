@@ -79,7 +79,7 @@ struct plx_dispatcher_stats {
 	uint64_t foreign;
 	uint64_t misrouted;
 	uint64_t orphans;    /**< of the delivered: nobody waited any more */
-	uint64_t handed;     /**< of the delivered: went to another lcore */
+	uint64_t handed;     /**< ops that went to another lcore, delivered or failed */
 	uint64_t forwarded;  /**< completions that came through the inbox */
 	uint64_t inbox_full; /**< deliver() calls that were told -EAGAIN */
 	uint64_t pool_empty; /**< gets that found the pool empty */

@@ -161,6 +161,18 @@ late_ones_agree() {
 	holds '.lost == .duplicated + .stale'
 	[[ $(jq .lost "$tmp/out") = 0 ]] || says ' completions were held back until their connections were gone: '
 }
+result_that_cannot_be_written_fails_the_run() {
+	run -- -n 100 -q 2 --json /dev/full
+	ends_with 1
+	last_begins '/dev/full: the result could not be written: '
+	echo old >"$tmp/json" # a run that cannot begin leaves it alone, one that ends replaces it
+	run -- -n 100 --json "$tmp/json" --fault nonsense
+	ends_with 2
+	[[ $(cat "$tmp/json") = old ]] || fail 'the old result is gone'
+	run -- -n 100 -q 2 --json "$tmp/json"
+	ends_with 0
+	[[ $(jq .ops "$tmp/json") = 200 ]] || fail 'no result'
+}
 error_completion_fails_the_run() {
 	run -- -n 1000 -q 4 --fault 'error RNR_RETRY_EXC_ERR 500' --json -
 	ends_with 1

@@ -116,6 +116,20 @@ a_home_that_the_dispatcher_does_not_have_is_refused(void **state)
 	rig_break(&rig);
 }
 
+static void
+a_path_that_was_never_filled_in_is_refused(void **state)
+{
+	struct plx_conn_conf conf = {.home = OWNER};
+
+	rig_make(&rig, &(struct rig_conf){0});
+	conf.group = rig.group;
+	conf.pd = rig.pd;
+	assert_null(plx_conn_create(&conf));
+	assert_int_equal(rte_errno, EINVAL);
+	assert_int_equal(rig.dev->nb_created, 0);
+	rig_break(&rig);
+}
+
 int
 main(void)
 {
@@ -123,6 +137,7 @@ main(void)
 		cmocka_unit_test(a_connection_that_does_not_fit_is_refused_before_its_qp_exists),
 		cmocka_unit_test(no_more_is_ever_in_flight_than_the_cq_holds_and_all_completes_once),
 		cmocka_unit_test(what_counts_is_what_was_granted),
+		cmocka_unit_test(a_path_that_was_never_filled_in_is_refused),
 		cmocka_unit_test(a_home_that_the_dispatcher_does_not_have_is_refused),
 	};
 

@@ -110,6 +110,22 @@ outside_the_remote_range_is_erange(void **state)
 	assert_int_equal(fake_qp(conn->qp)->last.rkey, 7);
 }
 
+static void
+a_list_is_held_against_the_remote_range_as_a_whole(void **state)
+{
+	struct plx_view view = {.addr = buf, .len = 4};
+	struct plx_remote remote = {.addr = 0x1000, .len = 8, .rkey = 7, .rights = PLX_ACCESS_REMOTE_WRITE};
+	struct plx_sge list[2] = {{.length = 4}, {.length = 5}};
+
+	plx_prep_write(op, &view, &remote, 0, NULL, NULL);
+	plx_prep_set_sges(op, list, 2, &remote, 0);
+	submit_says(-ERANGE, 9, 0);
+	list[1].length = 4;
+	plx_prep_set_sges(op, list, 2, &remote, 0);
+	submit_takes();
+	assert_int_equal(fake_qp(conn->qp)->last.num_sge, 2);
+}
+
 /* case 1.10 */
 static void
 inline_above_the_granted_limit_is_enobufs_and_equal_is_taken(void **state)
@@ -287,6 +303,7 @@ main(void)
 		CASE(a_message_above_max_msg_sz_is_emsgsize_and_equal_is_taken),
 		CASE(the_sum_of_sges_is_what_counts_and_it_does_not_wrap),
 		CASE(outside_the_remote_range_is_erange),
+		CASE(a_list_is_held_against_the_remote_range_as_a_whole),
 		CASE(inline_above_the_granted_limit_is_enobufs_and_equal_is_taken),
 		CASE(no_bytes_inline_pass_a_limit_of_zero),
 		CASE(more_sges_than_granted_are_e2big_never_truncated),
