@@ -285,18 +285,25 @@ plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer)
 	return plx_control_sync(conn->group->control, control_bring_up, &up);
 }
 
+/** Whether @p conn never had an op, nor a close. */
+static bool
+conn_is_unused(const struct plx_conn *conn)
+{
+	return plx_conn_state(conn) == PLX_CONN_IDLE && !__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) &&
+	       conn->sq.head == 0 && conn->rq.head == 0 &&
+	       !__atomic_load_n(&conn->used_elsewhere, __ATOMIC_RELAXED);
+}
+
 int
 plx_conn_destroy(struct plx_conn *conn)
 {
-	enum plx_conn_state state = plx_conn_state(conn);
-	bool unused = state == PLX_CONN_IDLE && !__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) &&
-		      conn->sq.head == 0 && conn->rq.head == 0 &&
-		      !__atomic_load_n(&conn->used_elsewhere, __ATOMIC_RELAXED);
 	int err;
 
-	if (state != PLX_CONN_CLOSED && !unused)
-		return -EBUSY;
-	if (unused) {
+	if (conn == NULL)
+		return 0;
+	if (plx_conn_state(conn) != PLX_CONN_CLOSED) {
+		if (!conn_is_unused(conn))
+			return -EBUSY;
 		err = plx_control_sync(conn->group->control, unmake_qp, conn->qp);
 		if (err != 0)
 			return err;

@@ -75,8 +75,10 @@ plx_conn_group_nb_conns(const struct plx_conn_group *group)
 int
 plx_conn_group_destroy(struct plx_conn_group *group)
 {
-	unsigned int nb = plx_conn_group_nb_conns(group);
+	unsigned int nb = group != NULL ? plx_conn_group_nb_conns(group) : 0;
 
+	if (group == NULL)
+		return 0;
 	if (nb != 0) {
 		PLX_LOG(ERR, "connection group %s: %u connections are not destroyed yet", group->name, nb);
 		return -EBUSY;

@@ -163,7 +163,7 @@ int plx_conn_close(struct plx_conn *conn);
 /**
  * Free a connection that is CLOSED, or that is IDLE and never had an op (then its QP is destroyed here, on the control
  * thread). -EBUSY otherwise. Once no other thread can be inside a call on it: closed_cb is the place only where
- * nobody but the owner submits, or those who do have been told to stop.
+ * nobody but the owner submits, or those who do have been told to stop. NULL is fine.
  */
 int plx_conn_destroy(struct plx_conn *conn);
 
