@@ -39,7 +39,7 @@ split(const char *words, char line[256], struct app_args *args)
 static const char *
 eal_gets(const char *words, const struct app_machine *m)
 {
-	static char result[512];
+	static char result[1024];
 	struct app_error error = {""};
 	struct app_args args;
 	char line[256], text[512];
