@@ -29,6 +29,8 @@ struct rig {
 	struct plx_conn_group *group;
 	plx_conn_lost_cb_t lost_cb;
 	unsigned int nb_closed; /**< closed callbacks so far */
+	struct plx_conn **handles; /**< of a test: one that is gone becomes NULL there */
+	unsigned int nb_handles;
 };
 
 struct rig_conf {

@@ -138,6 +138,8 @@ connections_that_close_each_other_from_their_callbacks(void **state)
 		unsigned int before = rig.nb_closed;
 
 		srand((unsigned int)round);
+		rig.handles = closer.conns;
+		rig.nb_handles = 16;
 		for (unsigned int i = 0; i < 16; i++) {
 			closer.conns[i] = rig_conn(&rig, 8, OWNER, true);
 			assert_non_null(closer.conns[i]);
@@ -151,6 +153,7 @@ connections_that_close_each_other_from_their_callbacks(void **state)
 		for (unsigned int i = 0; i < 16; i++) /* all peers leave at once */
 			fake_complete(closer.conns[i]->qp, false, 3, PLX_ST_RETRY_EXC_ERR);
 		rig_turns_until_closed(&rig, before + 16);
+		rig.nb_handles = 0;
 		assert_int_equal(closer.closes, 16);
 		assert_int_equal(closer.count.calls, 128);
 	}
