@@ -11,7 +11,7 @@
 #   build-tsan    gcc, threads. DPDK's rings are built in their C11 form there:
 #                 the default one orders with fences, which TSan cannot see
 #   build-clang   the other compiler, no sanitizer
-#   build         valgrind (definite leaks, memory errors) over the unit tests
+#   build         valgrind (definite leaks, memory errors) over both
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -61,7 +61,7 @@ run)
 	run build-tsan tsan 8 unit contract
 	run build-clang clang 2 unit contract
 	wrap=$here/valgrind.sh
-	run build valgrind 10 unit
+	run build valgrind 10 unit contract
 	;;
 *) echo "usage: $0 build|run" >&2; exit 1 ;;
 esac
