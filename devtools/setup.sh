@@ -4,9 +4,10 @@
 #
 # Install the Debian 12 packages that a purpose needs, and only those missing.
 #
-#   devtools/setup.sh [build|test|vm]...       (default: build)
+#   devtools/setup.sh [build|bench|test|vm]...       (default: build)
 #
 # build   compile and run the library and the apps
+# bench   build, and what devtools/bench.sh needs
 # test    build, and what devtools/test.sh needs on the host
 # vm      what devtools/vm-run needs: QEMU, RDMA tools for the guest (whose
 #         root file system is this machine's own), a compiler for siw
@@ -20,6 +21,7 @@ set -eu
 # them (ring mempool driver!), so no recommended package is needed.
 build_set='gcc meson ninja-build pkg-config libdpdk-dev libibverbs-dev
 	librdmacm-dev libcmocka-dev libboost-context-dev'
+bench_set="$build_set binutils jq valgrind"
 test_set="$build_set clang libclang-rt-14-dev valgrind g++ jq python3"
 # ibverbs-providers holds the user half of rxe and siw. gcc-12 by name: Debian's
 # kernel headers ask for it.
@@ -53,10 +55,11 @@ want=
 for purpose in "${@:-build}"; do
 	case $purpose in
 	build) want="$want $build_set" ;;
+	bench) want="$want $bench_set" ;;
 	test) want="$want $test_set" ;;
 	vm) want="$want $vm_set" ;;
 	*)
-		say "unknown purpose '$purpose'; it is one of: build test vm"
+		say "unknown purpose '$purpose'; it is one of: build bench test vm"
 		exit 1
 		;;
 	esac

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
+# Run the benchmarks, each beside its raw twin, and print a line for each:
+#
+#   devtools/bench.sh                      all of them, in under 4 minutes
+#   devtools/bench.sh B1 B8                these
+#   devtools/bench.sh --json FILE [NAME...]    the same numbers, the machine and the targets as one JSON object too
+#   devtools/bench.sh --quick [NAME...]    a few short rounds: does it run? The times mean nothing
+#
+#   bench: B1 raw=4.21 plx=7.30 ratio=1.734 ... instr_raw=50.00 instr_plx=120.00 instr_added=70.00 missed=-
+#
+# raw, plx and what has their unit: ns per op, unless doc/performance.md says
+# otherwise; it also says what each benchmark and its twin do. instr_*:
+# instructions per op under callgrind, the same at every run. missed: the
+# targets that were, or "-". Nothing here passes or fails by a time.
+#
+# Exit status: 0; 1 a benchmark broke; 2 an unknown name or option.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+known='B1 B2 B8'
+json= quick= names=
+usage() { echo "bench.sh: $1" >&2; exit 2; }
+while [[ $# != 0 ]]; do
+	case $1 in
+	--json) [[ $# -ge 2 ]] || usage '--json: needs a file'; json=$2; shift ;;
+	--quick) quick=1 ;;
+	-h | --help) sed -n '5,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+	-*) usage "$1: unknown option; there are: --json FILE, --quick, --help" ;;
+	*) [[ " $known " = *" $1 "* ]] || usage "no benchmark '$1'; there are: $known"; names="$names $1" ;;
+	esac
+	shift
+done
+names=${names:-$known}
+[[ ! $json ]] || : >>"$json" || usage "--json $json: cannot be written"
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+if [[ ! ${PLX_BENCH:-} ]]; then # a test brings its own
+	devtools/setup.sh bench
+	devtools/build.sh build --buildtype=release
+fi
+program=${PLX_BENCH:-build/tests/bench/plx-bench}
+times=(-r 201) counts=(-c)
+[[ ! $quick ]] || { times=(-r 3 -s 5); counts=(-c -s 5); }
+
+broke() { cat "$tmp/err" >&2; echo "bench.sh: $1 broke" >&2; exit 1; }
+
+# Times, then instructions: callgrind writes a file for each window, in the order of the "window" lines.
+# shellcheck disable=SC2086 # names
+"$program" "${times[@]}" $names >"$tmp/rows" 2>"$tmp/err" || broke "$program"
+# shellcheck disable=SC2086
+valgrind --tool=callgrind --callgrind-out-file="$tmp/callgrind" --zero-before=bench_window --dump-after=bench_window \
+	"$program" "${counts[@]}" $names >"$tmp/windows" 2>"$tmp/err" || broke "$program under callgrind"
+nth=0
+grep ^window "$tmp/windows" | while read -r _ name work nb; do
+	nth=$((nth + 1))
+	echo "$name $work $nb $(awk '/^totals:/ { print $2 }' "$tmp/callgrind.$nth")"
+done >"$tmp/counts"
+
+awk -v names="$names" -f devtools/bench/rows.awk tests/bench/targets.tsv "$tmp/counts" "$tmp/rows" >"$tmp/lines"
+sed 's/^/bench: /' "$tmp/lines"
+[[ ! $json ]] || devtools/bench/json.sh "$tmp/lines" "$(sed -n "s/^clock //p" "$tmp/rows")" >"$json"
