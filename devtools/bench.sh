@@ -21,7 +21,7 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 known='B1 B2 B8'
-json= quick= names=
+json='' quick='' names=''
 usage() { echo "bench.sh: $1" >&2; exit 2; }
 while [[ $# != 0 ]]; do
 	case $1 in
