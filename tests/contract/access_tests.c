@@ -273,11 +273,8 @@ access_test(void **state)
 	const char *missing = row_needs(acc->row);
 	struct pair_conf conf;
 
-	if (missing != NULL) {
-		printf("skip: %s: needs %s\n", acc->row->name, missing);
-		fflush(stdout);
-		skip();
-	}
+	if (missing != NULL)
+		plx_test_skip(acc->row->name, missing);
 	conf = pair_conf();
 	if (acc->row->how == HOW_QP_NO_RIGHT)
 		conf.b_rights &= ~right_needed(acc->row);

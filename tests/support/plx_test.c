@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+unsigned long plx_test_nb_skipped;
+
 unsigned long
 plx_test_scale(void)
 {

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "plx_suite.h"
 #include "plx_test_eal.h"
 
 #define NB_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -28,14 +29,23 @@
  */
 unsigned long plx_test_scale(void);
 
+/** Cases skipped so far. */
+extern unsigned long plx_test_nb_skipped;
+
+/** Leave the running test, called @p name, as skipped; @p what says what it needs. */
+#define plx_test_skip(name, what)                                                                            \
+	do {                                                                                                 \
+		printf("skip: %s: needs %s\n", name, what);                                                  \
+		fflush(stdout);                                                                              \
+		plx_test_nb_skipped++;                                                                       \
+		skip();                                                                                      \
+	} while (0)
+
 /** Leave the running test as skipped unless @p has; @p capability says what is missing. */
 #define plx_test_needs(has, capability)                                                                      \
 	do {                                                                                                 \
-		if (!(has)) {                                                                                \
-			printf("skip: %s: needs %s\n", __func__, capability);                                \
-			fflush(stdout);                                                                      \
-			skip();                                                                              \
-		}                                                                                            \
+		if (!(has))                                                                                  \
+			plx_test_skip(__func__, capability);                                                 \
 	} while (0)
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "plx_test_eal.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,16 +18,16 @@
 #define NB_CPUS 4
 
 static cpu_set_t cpus_before;
+static bool running;
 
-/* "(0-3)@(1,5)": every lcore on any of the first CPUs allowed. */
-static void
-lcores_option(char *option, size_t size)
+void
+plx_test_lcores_option(const cpu_set_t *cpus, char *option, size_t size)
 {
 	size_t len = (size_t)snprintf(option, size, "(0-%d)@(", PLX_TEST_LCORES - 1);
 	int nb = 0;
 
 	for (int cpu = 0; cpu < CPU_SETSIZE && nb < NB_CPUS; cpu++)
-		if (CPU_ISSET(cpu, &cpus_before))
+		if (CPU_ISSET(cpu, cpus))
 			len += (size_t)snprintf(option + len, size - len, nb++ > 0 ? ",%d" : "%d", cpu);
 	snprintf(option + len, size - len, ")");
 }
@@ -49,7 +50,6 @@ init_with_stdout_on_stderr(int argc, char **argv)
 int
 plx_test_eal_init(void **state)
 {
-	static bool done;
 	char lcores[64];
 	char *argv[] = {
 		(char[]){"plx-test"},
@@ -64,17 +64,24 @@ plx_test_eal_init(void **state)
 	};
 
 	(void)state;
-	if (done)
+	if (running)
 		return 0;
 	sched_getaffinity(0, sizeof(cpus_before), &cpus_before);
-	lcores_option(lcores, sizeof(lcores));
+	plx_test_lcores_option(&cpus_before, lcores, sizeof(lcores));
 	if (init_with_stdout_on_stderr(RTE_DIM(argv), argv) < 0) {
 		fprintf(stderr, "tests: rte_eal_init with --lcores '%s': %s\n", lcores,
 			rte_strerror(rte_errno));
 		return -1;
 	}
-	done = true;
+	running = true;
 	return 0;
+}
+
+void
+plx_test_eal_adopt(const cpu_set_t *before)
+{
+	cpus_before = *before;
+	running = true;
 }
 
 const cpu_set_t *

@@ -15,6 +15,7 @@
  */
 
 #include <sched.h>
+#include <stddef.h>
 
 /** Lcore ids 0 (main) to 3. */
 #define PLX_TEST_LCORES 4
@@ -22,6 +23,13 @@
 /** Initialise EAL once per process, its chatter on stderr. Usable as a group set-up of cmocka: 0, or
  * -1 when EAL refuses. */
 int plx_test_eal_init(void **state);
+
+/** EAL was started by the program, with at least the lcores its tests name; @p before are the CPUs that the
+ * process was allowed then. */
+void plx_test_eal_adopt(const cpu_set_t *before);
+
+/** "(0-3)@(1,5)": every lcore on any of the first of @p cpus. */
+void plx_test_lcores_option(const cpu_set_t *cpus, char *option, size_t size);
 
 /** The CPUs that this process was allowed before plx_test_eal_init() pinned the caller. */
 const cpu_set_t *plx_test_cpus_before_eal(void);

@@ -239,20 +239,16 @@ what_was_chosen_is_printed_as_a_shell_takes_it(void **state)
 	assert_string_equal(text, "");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arguments_are_split_at_the_dashes),
-		cmocka_unit_test(too_many_eal_arguments_are_refused),
-		cmocka_unit_test(nothing_given_uses_no_hugepages_and_a_map_of_the_cpus_allowed),
-		cmocka_unit_test(legal_sets_reach_eal_as_they_are_where_there_are_hugepages),
-		cmocka_unit_test(legal_sets_are_made_to_start_where_there_are_no_hugepages),
-		cmocka_unit_test(conflicts_are_refused_by_name_before_eal),
-		cmocka_unit_test(lcores_of_the_user_are_left_alone),
-		cmocka_unit_test(option_that_only_eal_knows_goes_through),
-		cmocka_unit_test(what_was_chosen_is_printed_as_a_shell_takes_it),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(arguments_are_split_at_the_dashes),
+	cmocka_unit_test(too_many_eal_arguments_are_refused),
+	cmocka_unit_test(nothing_given_uses_no_hugepages_and_a_map_of_the_cpus_allowed),
+	cmocka_unit_test(legal_sets_reach_eal_as_they_are_where_there_are_hugepages),
+	cmocka_unit_test(legal_sets_are_made_to_start_where_there_are_no_hugepages),
+	cmocka_unit_test(conflicts_are_refused_by_name_before_eal),
+	cmocka_unit_test(lcores_of_the_user_are_left_alone),
+	cmocka_unit_test(option_that_only_eal_knows_goes_through),
+	cmocka_unit_test(what_was_chosen_is_printed_as_a_shell_takes_it),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(apps, eal_args, tests);

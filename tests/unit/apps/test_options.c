@@ -102,17 +102,13 @@ first_cause_is_kept(void **state)
 	assert_string_equal(error.text, "no memory");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(number_within_the_limits_is_taken),
-		cmocka_unit_test(bad_number_is_told_with_option_value_and_limits),
-		cmocka_unit_test(units_do_not_overflow),
-		cmocka_unit_test(seconds_are_above_zero_and_finite),
-		cmocka_unit_test(word_is_one_of_a_list_that_is_told),
-		cmocka_unit_test(first_cause_is_kept),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(number_within_the_limits_is_taken),
+	cmocka_unit_test(bad_number_is_told_with_option_value_and_limits),
+	cmocka_unit_test(units_do_not_overflow),
+	cmocka_unit_test(seconds_are_above_zero_and_finite),
+	cmocka_unit_test(word_is_one_of_a_list_that_is_told),
+	cmocka_unit_test(first_cause_is_kept),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(apps, options, tests);

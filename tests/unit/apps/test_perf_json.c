@@ -130,14 +130,10 @@ strings_of_the_user_cannot_break_out(void **state)
 	free(text);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(result_is_one_object_on_one_line_with_the_promised_keys, setup),
-		cmocka_unit_test_setup(what_there_is_none_of_is_null, setup),
-		cmocka_unit_test_setup(strings_of_the_user_cannot_break_out, setup),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup(result_is_one_object_on_one_line_with_the_promised_keys, setup),
+	cmocka_unit_test_setup(what_there_is_none_of_is_null, setup),
+	cmocka_unit_test_setup(strings_of_the_user_cannot_break_out, setup),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(apps, perf_json, tests);

@@ -101,14 +101,10 @@ what_is_refused_is_named(void **state)
 	}
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_as_documented),
-		cmocka_unit_test(every_option_is_taken),
-		cmocka_unit_test(what_is_refused_is_named),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(defaults_are_as_documented),
+	cmocka_unit_test(every_option_is_taken),
+	cmocka_unit_test(what_is_refused_is_named),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(apps, perf_options, tests);

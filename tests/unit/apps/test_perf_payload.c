@@ -79,16 +79,12 @@ stamp_changes_the_first_word_alone(void **state)
 	assert_memory_equal(buffer, before, 3);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(message_holds_what_was_filled_in_whatever_its_size),
-		cmocka_unit_test(one_wrong_byte_anywhere_is_seen),
-		cmocka_unit_test(sequence_is_found_in_the_first_word),
-		cmocka_unit_test(neighbours_differ_in_every_word),
-		cmocka_unit_test(stamp_changes_the_first_word_alone),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(message_holds_what_was_filled_in_whatever_its_size),
+	cmocka_unit_test(one_wrong_byte_anywhere_is_seen),
+	cmocka_unit_test(sequence_is_found_in_the_first_word),
+	cmocka_unit_test(neighbours_differ_in_every_word),
+	cmocka_unit_test(stamp_changes_the_first_word_alone),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(apps, perf_payload, tests);

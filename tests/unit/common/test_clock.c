@@ -211,21 +211,17 @@ ticks_of_months_convert_exactly(void **state)
 	assert_int_equal(plx_clock_ns(&clock, UINT64_MAX), 6148914691236517205u);
 }
 
-int
-main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rate_is_measured),
-		cmocka_unit_test(scaled_tsc_of_a_vm_is_measured),
-		cmocka_unit_test(tsc_that_is_not_invariant_is_not_used),
-		cmocka_unit_test(tsc_that_drifts_is_not_used),
-		cmocka_unit_test(drift_below_the_tolerance_is_accepted),
-		cmocka_unit_test(tsc_that_stands_still_or_runs_backwards_is_not_used),
-		cmocka_unit_test(preempted_readings_do_not_spoil_the_rate),
-		cmocka_unit_test(machine_clock_agrees_with_clock_monotonic),
-		cmocka_unit_test(machine_is_calibrated_once),
-		cmocka_unit_test(ticks_of_months_convert_exactly),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(rate_is_measured),
+	cmocka_unit_test(scaled_tsc_of_a_vm_is_measured),
+	cmocka_unit_test(tsc_that_is_not_invariant_is_not_used),
+	cmocka_unit_test(tsc_that_drifts_is_not_used),
+	cmocka_unit_test(drift_below_the_tolerance_is_accepted),
+	cmocka_unit_test(tsc_that_stands_still_or_runs_backwards_is_not_used),
+	cmocka_unit_test(preempted_readings_do_not_spoil_the_rate),
+	cmocka_unit_test(machine_clock_agrees_with_clock_monotonic),
+	cmocka_unit_test(machine_is_calibrated_once),
+	cmocka_unit_test(ticks_of_months_convert_exactly),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(common, clock, tests);

@@ -62,15 +62,11 @@ only_eagain_asks_for_a_retry(void **state)
 	assert_false(plx_is_retry(-EBUSY));
 }
 
-int
-main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(version_is_that_of_the_project),
-		cmocka_unit_test(each_status_has_a_name_and_a_text_of_its_own),
-		cmocka_unit_test(status_outside_the_enum_is_unknown_and_does_not_crash),
-		cmocka_unit_test(only_eagain_asks_for_a_retry),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(version_is_that_of_the_project),
+	cmocka_unit_test(each_status_has_a_name_and_a_text_of_its_own),
+	cmocka_unit_test(status_outside_the_enum_is_unknown_and_does_not_crash),
+	cmocka_unit_test(only_eagain_asks_for_a_retry),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(common, errors, tests);

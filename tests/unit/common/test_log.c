@@ -67,16 +67,12 @@ type_is_registered_once(void **state)
 	assert_int_equal(plx_log_type(), plx_log_type());
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, capture, release)
-	static const struct CMUnitTest tests[] = {
-		TEST(line_names_the_library_and_the_numbers),
-		TEST(line_without_arguments_is_fine),
-		TEST(debug_lines_come_when_asked_for_by_name),
-		TEST(type_is_registered_once),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(line_names_the_library_and_the_numbers),
+	TEST(line_without_arguments_is_fine),
+	TEST(debug_lines_come_when_asked_for_by_name),
+	TEST(type_is_registered_once),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(common, log, tests);

@@ -130,16 +130,12 @@ a_path_that_was_never_filled_in_is_refused(void **state)
 	rig_break(&rig);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection_that_does_not_fit_is_refused_before_its_qp_exists),
-		cmocka_unit_test(no_more_is_ever_in_flight_than_the_cq_holds_and_all_completes_once),
-		cmocka_unit_test(what_counts_is_what_was_granted),
-		cmocka_unit_test(a_path_that_was_never_filled_in_is_refused),
-		cmocka_unit_test(a_home_that_the_dispatcher_does_not_have_is_refused),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_connection_that_does_not_fit_is_refused_before_its_qp_exists),
+	cmocka_unit_test(no_more_is_ever_in_flight_than_the_cq_holds_and_all_completes_once),
+	cmocka_unit_test(what_counts_is_what_was_granted),
+	cmocka_unit_test(a_path_that_was_never_filled_in_is_refused),
+	cmocka_unit_test(a_home_that_the_dispatcher_does_not_have_is_refused),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, admission, tests, .lcores = 4);

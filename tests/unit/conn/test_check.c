@@ -294,31 +294,27 @@ a_home_that_is_none_is_einval(void **state)
 	assert_int_equal(op->home, WORKER);
 }
 
-int
-main(void)
-{
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-	const struct CMUnitTest tests[] = {
-		CASE(a_length_above_32_bits_is_eoverflow),
-		CASE(a_message_above_max_msg_sz_is_emsgsize_and_equal_is_taken),
-		CASE(the_sum_of_sges_is_what_counts_and_it_does_not_wrap),
-		CASE(outside_the_remote_range_is_erange),
-		CASE(a_list_is_held_against_the_remote_range_as_a_whole),
-		CASE(inline_above_the_granted_limit_is_enobufs_and_equal_is_taken),
-		CASE(no_bytes_inline_pass_a_limit_of_zero),
-		CASE(more_sges_than_granted_are_e2big_never_truncated),
-		CASE(a_read_has_the_sge_limit_of_reads),
-		CASE(a_bad_atomic_is_einval_and_a_crooked_address_efault),
-		CASE(a_right_known_to_be_missing_is_eacces),
-		CASE(the_first_error_in_the_order_of_the_contract_is_told),
-		CASE(what_the_device_does_not_have_is_enotsup),
-		CASE(a_send_whose_completion_would_never_come_is_enotsup),
-		CASE(a_receive_completes_whatever_its_flags),
-		CASE(a_receive_on_the_send_queue_and_a_send_on_the_other_are_enotsup),
-		CASE(a_receive_may_be_larger_than_any_message),
-		CASE(an_op_posted_or_not_prepared_is_ebusy),
-		CASE(a_home_that_is_none_is_einval),
-	};
+static const struct CMUnitTest tests[] = {
+	CASE(a_length_above_32_bits_is_eoverflow),
+	CASE(a_message_above_max_msg_sz_is_emsgsize_and_equal_is_taken),
+	CASE(the_sum_of_sges_is_what_counts_and_it_does_not_wrap),
+	CASE(outside_the_remote_range_is_erange),
+	CASE(a_list_is_held_against_the_remote_range_as_a_whole),
+	CASE(inline_above_the_granted_limit_is_enobufs_and_equal_is_taken),
+	CASE(no_bytes_inline_pass_a_limit_of_zero),
+	CASE(more_sges_than_granted_are_e2big_never_truncated),
+	CASE(a_read_has_the_sge_limit_of_reads),
+	CASE(a_bad_atomic_is_einval_and_a_crooked_address_efault),
+	CASE(a_right_known_to_be_missing_is_eacces),
+	CASE(the_first_error_in_the_order_of_the_contract_is_told),
+	CASE(what_the_device_does_not_have_is_enotsup),
+	CASE(a_send_whose_completion_would_never_come_is_enotsup),
+	CASE(a_receive_completes_whatever_its_flags),
+	CASE(a_receive_on_the_send_queue_and_a_send_on_the_other_are_enotsup),
+	CASE(a_receive_may_be_larger_than_any_message),
+	CASE(an_op_posted_or_not_prepared_is_ebusy),
+	CASE(a_home_that_is_none_is_einval),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, check, tests, .lcores = 4);

@@ -339,26 +339,22 @@ a_group_with_connections_is_not_destroyed(void **state)
 	rig_close(&rig, conn);
 }
 
-int
-main(void)
-{
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-	const struct CMUnitTest tests[] = {
-		CASE(what_is_in_flight_is_flushed_and_then_the_connection_is_closed),
-		CASE(verbs_run_on_the_control_thread_only),
-		CASE(nothing_is_taken_once_closing),
-		CASE(an_error_completion_whose_callback_closes_inside_the_batch),
-		CASE(connections_that_close_each_other_from_their_callbacks),
-		CASE(a_close_asked_for_again_and_again_is_queued_once),
-		CASE(closed_comes_once_after_the_last_callback_at_the_worker),
-		CASE(a_completion_that_never_comes_is_settled_after_the_qp_is_gone_and_the_cq_empty),
-		CASE(a_completion_left_in_the_cq_past_destroy_still_counts),
-		CASE(a_busy_cq_that_is_never_empty_does_not_keep_a_connection_from_closing),
-		CASE(an_overtaken_op_gives_its_credit_back_and_is_settled_at_the_end),
-		CASE(an_error_completion_with_a_garbage_wr_id_harms_nobody_and_all_is_settled),
-		CASE(an_idle_connection_that_never_had_an_op_is_just_destroyed),
-		CASE(a_group_with_connections_is_not_destroyed),
-	};
+static const struct CMUnitTest tests[] = {
+	CASE(what_is_in_flight_is_flushed_and_then_the_connection_is_closed),
+	CASE(verbs_run_on_the_control_thread_only),
+	CASE(nothing_is_taken_once_closing),
+	CASE(an_error_completion_whose_callback_closes_inside_the_batch),
+	CASE(connections_that_close_each_other_from_their_callbacks),
+	CASE(a_close_asked_for_again_and_again_is_queued_once),
+	CASE(closed_comes_once_after_the_last_callback_at_the_worker),
+	CASE(a_completion_that_never_comes_is_settled_after_the_qp_is_gone_and_the_cq_empty),
+	CASE(a_completion_left_in_the_cq_past_destroy_still_counts),
+	CASE(a_busy_cq_that_is_never_empty_does_not_keep_a_connection_from_closing),
+	CASE(an_overtaken_op_gives_its_credit_back_and_is_settled_at_the_end),
+	CASE(an_error_completion_with_a_garbage_wr_id_harms_nobody_and_all_is_settled),
+	CASE(an_idle_connection_that_never_had_an_op_is_just_destroyed),
+	CASE(a_group_with_connections_is_not_destroyed),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, close, tests, .lcores = 4);

@@ -337,23 +337,19 @@ callbacks_in_the_groups_turn_may_close_and_submit_and_do_not_turn_it_again(void 
 	assert_int_equal(count.by_status[PLX_ST_WR_FLUSH_ERR], count.calls); /* what the other took before its close */
 }
 
-int
-main(void)
-{
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-	const struct CMUnitTest tests[] = {
-		CASE(a_bring_up_that_comes_behind_a_close_does_not_touch_the_qp),
-		CASE(the_address_of_a_connection_whose_qp_may_be_gone_is_not_asked_for),
-		CASE(a_connection_is_not_closed_while_a_submit_elsewhere_is_about_to_queue),
-		CASE(queued_ops_are_counted_exactly_over_a_close),
-		CASE(a_close_that_finds_the_lane_full_has_not_harmed_anything),
-		CASE(a_full_lane_is_told_to_who_submits_and_to_who_closes),
-		CASE(an_unused_connection_with_ops_on_their_way_is_not_destroyed),
-		CASE(nothing_at_all_can_be_submitted_when_the_qp_is_gone),
-		CASE(closed_waits_for_an_op_that_waits_for_a_post_call),
-		CASE(a_device_that_completes_in_post_all_the_time_does_not_keep_others_from_closing),
-		CASE(callbacks_in_the_groups_turn_may_close_and_submit_and_do_not_turn_it_again),
-	};
+static const struct CMUnitTest tests[] = {
+	CASE(a_bring_up_that_comes_behind_a_close_does_not_touch_the_qp),
+	CASE(the_address_of_a_connection_whose_qp_may_be_gone_is_not_asked_for),
+	CASE(a_connection_is_not_closed_while_a_submit_elsewhere_is_about_to_queue),
+	CASE(queued_ops_are_counted_exactly_over_a_close),
+	CASE(a_close_that_finds_the_lane_full_has_not_harmed_anything),
+	CASE(a_full_lane_is_told_to_who_submits_and_to_who_closes),
+	CASE(an_unused_connection_with_ops_on_their_way_is_not_destroyed),
+	CASE(nothing_at_all_can_be_submitted_when_the_qp_is_gone),
+	CASE(closed_waits_for_an_op_that_waits_for_a_post_call),
+	CASE(a_device_that_completes_in_post_all_the_time_does_not_keep_others_from_closing),
+	CASE(callbacks_in_the_groups_turn_may_close_and_submit_and_do_not_turn_it_again),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, close_races, tests, .lcores = 4);

@@ -291,26 +291,22 @@ hold_and_flush_are_the_owners(void **state)
 	plx_op_put(ops[0]);
 }
 
-int
-main(void)
-{
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-	const struct CMUnitTest tests[] = {
-		CASE(taken_means_queued_and_the_owner_posts),
-		CASE(without_credit_ops_wait_at_the_owner_in_order),
-		CASE(the_owner_does_not_overtake_ops_that_wait),
-		CASE(the_sge_list_may_go_when_submit_returns),
-		CASE(the_sge_list_of_a_receive_travels_too),
-		CASE(a_list_that_the_op_cannot_take_along_is_e2big),
-		CASE(inline_ops_travel_and_are_checked_at_once),
-		CASE(ops_of_both_queues_in_one_lane_go_each_to_its_own),
-		CASE(a_bad_op_is_told_at_once_and_not_queued),
-		CASE(a_post_that_fails_later_is_post_failed_with_the_errno),
-		CASE(close_completes_queued_and_waiting_ops_as_stopped),
-		CASE(a_thread_that_eal_does_not_know_may_submit),
-		CASE(no_more_are_queued_than_the_connection_allows),
-		CASE(hold_and_flush_are_the_owners),
-	};
+static const struct CMUnitTest tests[] = {
+	CASE(taken_means_queued_and_the_owner_posts),
+	CASE(without_credit_ops_wait_at_the_owner_in_order),
+	CASE(the_owner_does_not_overtake_ops_that_wait),
+	CASE(the_sge_list_may_go_when_submit_returns),
+	CASE(the_sge_list_of_a_receive_travels_too),
+	CASE(a_list_that_the_op_cannot_take_along_is_e2big),
+	CASE(inline_ops_travel_and_are_checked_at_once),
+	CASE(ops_of_both_queues_in_one_lane_go_each_to_its_own),
+	CASE(a_bad_op_is_told_at_once_and_not_queued),
+	CASE(a_post_that_fails_later_is_post_failed_with_the_errno),
+	CASE(close_completes_queued_and_waiting_ops_as_stopped),
+	CASE(a_thread_that_eal_does_not_know_may_submit),
+	CASE(no_more_are_queued_than_the_connection_allows),
+	CASE(hold_and_flush_are_the_owners),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, elsewhere, tests, .lcores = 4);

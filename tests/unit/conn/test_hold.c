@@ -211,22 +211,18 @@ a_close_completes_held_ops_as_stopped(void **state)
 	assert_int_equal(count.calls, 5);
 }
 
-int
-main(void)
-{
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-	const struct CMUnitTest tests[] = {
-		CASE(held_ops_keep_their_credit_whoever_posts_before_the_flush),
-		CASE(the_sge_list_may_go_when_hold_returns),
-		CASE(a_list_that_the_op_cannot_take_along_is_not_held_but_can_be_submitted_behind_held_ones),
-		CASE(what_was_taken_whole_leaves_no_reason),
-		CASE(what_was_taken_whole_in_two_chains_leaves_no_reason),
-		CASE(no_credit_to_hold_with_says_how_many_did_not_fit_where),
-		CASE(a_refused_op_behind_held_ones_is_told_by_its_place_and_what_was_before_it_is_posted),
-		CASE(callbacks_of_a_batch_may_hold_and_one_flush_posts_one_chain),
-		CASE(a_flush_on_a_qp_in_error_flushes_each_held_op_once),
-		CASE(a_close_completes_held_ops_as_stopped),
-	};
+static const struct CMUnitTest tests[] = {
+	CASE(held_ops_keep_their_credit_whoever_posts_before_the_flush),
+	CASE(the_sge_list_may_go_when_hold_returns),
+	CASE(a_list_that_the_op_cannot_take_along_is_not_held_but_can_be_submitted_behind_held_ones),
+	CASE(what_was_taken_whole_leaves_no_reason),
+	CASE(what_was_taken_whole_in_two_chains_leaves_no_reason),
+	CASE(no_credit_to_hold_with_says_how_many_did_not_fit_where),
+	CASE(a_refused_op_behind_held_ones_is_told_by_its_place_and_what_was_before_it_is_posted),
+	CASE(callbacks_of_a_batch_may_hold_and_one_flush_posts_one_chain),
+	CASE(a_flush_on_a_qp_in_error_flushes_each_held_op_once),
+	CASE(a_close_completes_held_ops_as_stopped),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, hold, tests, .lcores = 4);

@@ -241,19 +241,15 @@ held_ops_may_be_given_up(void **state)
 	assert_int_equal(orphans(), 3);
 }
 
-int
-main(void)
-{
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-	const struct CMUnitTest tests[] = {
-		CASE(an_op_with_a_home_of_its_own_completes_there_and_the_next_use_at_the_connections),
-		CASE(without_a_home_ops_of_all_lcores_complete_on_the_owner),
-		CASE(the_same_op_submitted_on_two_connections_in_turn_counts_on_each),
-		CASE(an_op_in_the_lane_or_posted_is_refused_from_everywhere),
-		CASE(ops_given_up_in_the_lane_while_waiting_or_posted_come_back_once_with_their_completions),
-		CASE(ops_given_up_and_then_closed_over_come_back_once),
-		CASE(held_ops_may_be_given_up),
-	};
+static const struct CMUnitTest tests[] = {
+	CASE(an_op_with_a_home_of_its_own_completes_there_and_the_next_use_at_the_connections),
+	CASE(without_a_home_ops_of_all_lcores_complete_on_the_owner),
+	CASE(the_same_op_submitted_on_two_connections_in_turn_counts_on_each),
+	CASE(an_op_in_the_lane_or_posted_is_refused_from_everywhere),
+	CASE(ops_given_up_in_the_lane_while_waiting_or_posted_come_back_once_with_their_completions),
+	CASE(ops_given_up_and_then_closed_over_come_back_once),
+	CASE(held_ops_may_be_given_up),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, homes, tests, .lcores = 4);

@@ -94,15 +94,11 @@ each_state_has_a_name_and_others_do_not(void **state)
 	assert_string_equal(plx_conn_state_name(4), "unknown");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exactly_these_transitions_are_allowed),
-		cmocka_unit_test(receives_may_be_posted_before_ready_and_nothing_after),
-		cmocka_unit_test(a_close_that_meets_a_bring_up_is_not_forgotten),
-		cmocka_unit_test(each_state_has_a_name_and_others_do_not),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(exactly_these_transitions_are_allowed),
+	cmocka_unit_test(receives_may_be_posted_before_ready_and_nothing_after),
+	cmocka_unit_test(a_close_that_meets_a_bring_up_is_not_forgotten),
+	cmocka_unit_test(each_state_has_a_name_and_others_do_not),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(conn, state, tests);

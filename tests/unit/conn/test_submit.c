@@ -287,27 +287,23 @@ counters_that_wrap_change_nothing(void **state)
 	assert_int_equal(plx_op_queue_room(&conn->rq), 37);
 }
 
-int
-main(void)
-{
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-	const struct CMUnitTest tests[] = {
-		CASE(one_burst_is_one_chained_post),
-		CASE(a_longer_burst_is_posted_in_pieces_and_in_order),
-		CASE(nothing_to_submit_is_nothing_done),
-		CASE(beyond_the_granted_depth_is_not_taken_until_something_completes),
-		CASE(a_partial_chain_is_accounted_exactly),
-		CASE(ops_behind_a_refused_one_stay_the_callers),
-		CASE(the_providers_error_of_an_earlier_op_goes_before_ours_of_a_later),
-		CASE(a_completion_during_the_post_waits_until_submit_has_returned),
-		CASE(held_ops_are_posted_with_the_next_submit_as_one_chain),
-		CASE(flush_posts_what_is_held),
-		CASE(no_more_is_held_than_one_chain),
-		CASE(a_held_op_whose_post_fails_has_a_status_of_its_own),
-		CASE(before_ready_receives_are_taken_and_sends_are_not),
-		CASE(counters_that_wrap_change_nothing),
-		CASE(enomem_comes_from_a_full_queue_alone_and_the_op_can_be_retried),
-	};
+static const struct CMUnitTest tests[] = {
+	CASE(one_burst_is_one_chained_post),
+	CASE(a_longer_burst_is_posted_in_pieces_and_in_order),
+	CASE(nothing_to_submit_is_nothing_done),
+	CASE(beyond_the_granted_depth_is_not_taken_until_something_completes),
+	CASE(a_partial_chain_is_accounted_exactly),
+	CASE(ops_behind_a_refused_one_stay_the_callers),
+	CASE(the_providers_error_of_an_earlier_op_goes_before_ours_of_a_later),
+	CASE(a_completion_during_the_post_waits_until_submit_has_returned),
+	CASE(held_ops_are_posted_with_the_next_submit_as_one_chain),
+	CASE(flush_posts_what_is_held),
+	CASE(no_more_is_held_than_one_chain),
+	CASE(a_held_op_whose_post_fails_has_a_status_of_its_own),
+	CASE(before_ready_receives_are_taken_and_sends_are_not),
+	CASE(counters_that_wrap_change_nothing),
+	CASE(enomem_comes_from_a_full_queue_alone_and_the_op_can_be_retried),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, submit, tests, .lcores = 4);

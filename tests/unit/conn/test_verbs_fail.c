@@ -179,19 +179,15 @@ connections_close_one_after_the_other_when_the_control_thread_takes_one_request(
 	assert_int_equal(count.by_status[PLX_ST_WR_FLUSH_ERR], 64);
 }
 
-int
-main(void)
-{
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
-	const struct CMUnitTest tests[] = {
-		CASE(a_connection_whose_making_fails_at_any_allocation_leaves_nothing),
-		CASE(a_connection_whose_making_fails_at_any_verb_leaves_nothing),
-		CASE(an_owner_that_the_control_thread_does_not_serve_makes_no_group),
-		CASE(a_qp_that_cannot_be_destroyed_keeps_its_ops_and_cqes_until_it_can),
-		CASE(a_qp_that_cannot_be_taken_to_error_is_destroyed_after_the_drain),
-		CASE(connections_of_a_cq_that_dies_close_in_bounded_time),
-		CASE(connections_close_one_after_the_other_when_the_control_thread_takes_one_request),
-	};
+static const struct CMUnitTest tests[] = {
+	CASE(a_connection_whose_making_fails_at_any_allocation_leaves_nothing),
+	CASE(a_connection_whose_making_fails_at_any_verb_leaves_nothing),
+	CASE(an_owner_that_the_control_thread_does_not_serve_makes_no_group),
+	CASE(a_qp_that_cannot_be_destroyed_keeps_its_ops_and_cqes_until_it_can),
+	CASE(a_qp_that_cannot_be_taken_to_error_is_destroyed_after_the_drain),
+	CASE(connections_of_a_cq_that_dies_close_in_bounded_time),
+	CASE(connections_close_one_after_the_other_when_the_control_thread_takes_one_request),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(conn, verbs_fail, tests, .lcores = 4);

@@ -454,25 +454,21 @@ each_request_is_answered_once_when_lcores_ask_at_once(void **state)
 	assert_int_equal(nb_runs, NB_OF(askers) * rounds);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(done_runs_on_the_lcore_that_asked),
-		TEST(requests_run_and_are_answered_in_order),
-		TEST(request_under_way_is_busy),
-		TEST(done_may_submit_again),
-		TEST(more_than_nb_reqs_of_one_lcore_ask_for_a_retry),
-		TEST(thread_without_a_way_back_may_not_submit),
-		TEST(request_without_fn_or_done_is_refused),
-		TEST(sync_brings_the_result_to_any_thread),
-		TEST(waiting_for_oneself_is_refused),
-		TEST(sync_waits_behind_what_is_queued),
-		TEST(destroy_is_busy_until_all_answers_are_delivered),
-		TEST(bad_conf_is_refused),
-		TEST(each_request_is_answered_once_when_lcores_ask_at_once),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(done_runs_on_the_lcore_that_asked),
+	TEST(requests_run_and_are_answered_in_order),
+	TEST(request_under_way_is_busy),
+	TEST(done_may_submit_again),
+	TEST(more_than_nb_reqs_of_one_lcore_ask_for_a_retry),
+	TEST(thread_without_a_way_back_may_not_submit),
+	TEST(request_without_fn_or_done_is_refused),
+	TEST(sync_brings_the_result_to_any_thread),
+	TEST(waiting_for_oneself_is_refused),
+	TEST(sync_waits_behind_what_is_queued),
+	TEST(destroy_is_busy_until_all_answers_are_delivered),
+	TEST(bad_conf_is_refused),
+	TEST(each_request_is_answered_once_when_lcores_ask_at_once),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(control, control, tests, .lcores = 4);

@@ -258,20 +258,16 @@ thread_has_a_name_no_lcore_id_and_no_signals(void **state)
 	assert_false(sigismember(&mine, SIGTERM));
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_teardown(name, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(cpus_of_polling_lcores_are_left_out),
-		TEST(all_allowed_cpus_are_shared_when_none_is_free),
-		TEST(cpus_of_main_are_left_out_only_when_it_polls),
-		TEST(default_is_wider_than_the_pin_of_the_caller),
-		TEST(thread_does_not_inherit_the_pin_of_its_maker),
-		TEST(thread_runs_on_the_cpus_given),
-		TEST(cpus_that_do_not_exist_are_refused),
-		TEST(thread_has_a_name_no_lcore_id_and_no_signals),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(cpus_of_polling_lcores_are_left_out),
+	TEST(all_allowed_cpus_are_shared_when_none_is_free),
+	TEST(cpus_of_main_are_left_out_only_when_it_polls),
+	TEST(default_is_wider_than_the_pin_of_the_caller),
+	TEST(thread_does_not_inherit_the_pin_of_its_maker),
+	TEST(thread_runs_on_the_cpus_given),
+	TEST(cpus_that_do_not_exist_are_refused),
+	TEST(thread_has_a_name_no_lcore_id_and_no_signals),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(control, control_cpus, tests, .lcores = 4);

@@ -257,23 +257,19 @@ bad_paths_and_peers_are_refused(void **state)
 	assert_int_equal(plx_qp_destroy(qp), 0);
 }
 
-int
-main(void)
-{
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(destroying_null_is_harmless),
-		T(what_is_in_use_is_not_destroyed),
-		T(what_the_driver_could_not_destroy_still_counts),
-		T(rights_and_ranges_of_memory_are_checked),
-		T(sizes_are_checked_against_their_limits),
-		T(a_transport_that_is_not_advertised_is_refused),
-		T(a_cq_of_another_device_is_refused),
-		T(the_default_gid_goes_by_type_never_by_index),
-		T(the_default_port_is_the_first_active_one),
-		T(bring_up_resolves_the_path_and_cuts_rd_atomic),
-		T(bad_paths_and_peers_are_refused),
-	};
+static const struct CMUnitTest tests[] = {
+	T(destroying_null_is_harmless),
+	T(what_is_in_use_is_not_destroyed),
+	T(what_the_driver_could_not_destroy_still_counts),
+	T(rights_and_ranges_of_memory_are_checked),
+	T(sizes_are_checked_against_their_limits),
+	T(a_transport_that_is_not_advertised_is_refused),
+	T(a_cq_of_another_device_is_refused),
+	T(the_default_gid_goes_by_type_never_by_index),
+	T(the_default_port_is_the_first_active_one),
+	T(bring_up_resolves_the_path_and_cuts_rd_atomic),
+	T(bad_paths_and_peers_are_refused),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(device, device, tests);

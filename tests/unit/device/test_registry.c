@@ -120,19 +120,19 @@ empty_post_slots_take_nothing(void **state)
 	assert_int_equal(plx_cq_poll(&cq, NULL, 1), -ENOTSUP);
 }
 
-int
-main(void)
+static int
+only_the_toy(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drivers_are_registered_once_by_name),
-		cmocka_unit_test(the_list_counts_all_and_fills_what_fits),
-		cmocka_unit_test(a_name_opens_with_and_without_arguments),
-		cmocka_unit_test(bad_names_and_arguments_are_refused),
-		cmocka_unit_test(empty_slots_refuse),
-		cmocka_unit_test(empty_post_slots_take_nothing),
-	};
-
-	if (plx_device_register(&toy_driver) != 0)
-		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return plx_device_register(&toy_driver);
 }
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(drivers_are_registered_once_by_name),
+	cmocka_unit_test(the_list_counts_all_and_fills_what_fits),
+	cmocka_unit_test(a_name_opens_with_and_without_arguments),
+	cmocka_unit_test(bad_names_and_arguments_are_refused),
+	cmocka_unit_test(empty_slots_refuse),
+	cmocka_unit_test(empty_post_slots_take_nothing),
+};
+
+PLX_TEST_SUITE(device, registry, tests, .setup = only_the_toy);

@@ -235,24 +235,20 @@ orphan_that_the_device_never_completes_is_given_back_by_fail(void **state)
 	assert_int_equal(plx_op_pool_in_use(d->pool), 0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, owned, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(abandoned_at_home_the_late_completion_gives_the_node_back),
-		TEST(abandoned_from_elsewhere_home_is_told),
-		TEST(abandonment_after_the_callback_is_late),
-		TEST(abandonment_by_an_old_id_does_not_touch_the_successor),
-		TEST(completed_polled_op_is_put_by_a_late_abandonment),
-		TEST(op_that_is_not_posted_is_put_at_once),
-		TEST(second_abandonment_is_late),
-		TEST(wrong_home_or_none_abandons_nothing),
-		TEST(ids_of_nobody_are_late),
-		TEST(full_lane_of_abandonments_says_retry),
-		TEST(buffers_are_the_devices_until_the_late_completion),
-		TEST(orphan_that_the_device_never_completes_is_given_back_by_fail),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(abandoned_at_home_the_late_completion_gives_the_node_back),
+	TEST(abandoned_from_elsewhere_home_is_told),
+	TEST(abandonment_after_the_callback_is_late),
+	TEST(abandonment_by_an_old_id_does_not_touch_the_successor),
+	TEST(completed_polled_op_is_put_by_a_late_abandonment),
+	TEST(op_that_is_not_posted_is_put_at_once),
+	TEST(second_abandonment_is_late),
+	TEST(wrong_home_or_none_abandons_nothing),
+	TEST(ids_of_nobody_are_late),
+	TEST(full_lane_of_abandonments_says_retry),
+	TEST(buffers_are_the_devices_until_the_late_completion),
+	TEST(orphan_that_the_device_never_completes_is_given_back_by_fail),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(dispatcher, abandon, tests, .lcores = 4);

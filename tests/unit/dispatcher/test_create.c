@@ -103,16 +103,12 @@ dispatcher_with_ops_out_is_not_destroyed(void **state)
 	assert_int_equal(plx_dispatcher_destroy(d), 0);
 }
 
-int
-main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lcores_that_eal_does_not_have_are_refused),
-		cmocka_unit_test(bad_pool_is_refused_with_its_reason),
-		cmocka_unit_test(lanes_without_memory_are_refused_and_nothing_stays),
-		cmocka_unit_test(home_named_twice_and_owner_among_homes_are_one_each),
-		cmocka_unit_test(dispatcher_with_ops_out_is_not_destroyed),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(lcores_that_eal_does_not_have_are_refused),
+	cmocka_unit_test(bad_pool_is_refused_with_its_reason),
+	cmocka_unit_test(lanes_without_memory_are_refused_and_nothing_stays),
+	cmocka_unit_test(home_named_twice_and_owner_among_homes_are_one_each),
+	cmocka_unit_test(dispatcher_with_ops_out_is_not_destroyed),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(dispatcher, create, tests, .lcores = 4);

@@ -472,32 +472,28 @@ empty_pool_is_counted(void **state)
 	plx_op_put_bulk(d->pool, ops, NB_OPS);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, owned, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(completion_calls_back_once_with_the_result),
-		TEST(polled_op_keeps_its_result),
-		TEST(posted_op_is_refused_a_second_post_and_a_put),
-		TEST(op_goes_round_without_the_pool_under_a_new_generation),
-		TEST(post_that_was_not_taken_leaves_the_op_prepared),
-		TEST(stale_wr_id_is_refused_after_put),
-		TEST(duplicate_is_counted_and_touches_nothing),
-		TEST(foreign_wr_ids_are_refused_whatever_they_are),
-		TEST(misrouted_completion_is_refused_and_the_op_stays_in_flight),
-		TEST(deliver_without_qp_num_takes_it_from_the_queue),
-		TEST(equal_qp_numbers_of_two_devices_keep_their_own_books),
-		TEST(late_completions_of_a_dead_qp_do_not_credit_its_successor),
-		TEST(error_result_has_only_what_an_error_defines),
-		TEST(every_status_reaches_the_user_unchanged),
-		TEST(success_after_an_error_shows_none_of_it),
-		TEST(kind_of_a_receive_is_what_arrived),
-		TEST(invalidated_rkey_is_there_only_with_its_flag),
-		TEST(op_whose_post_failed_is_told_so_with_the_errno),
-		TEST(callback_may_give_up_on_the_rest_of_its_own_batch),
-		TEST(empty_pool_is_counted),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(completion_calls_back_once_with_the_result),
+	TEST(polled_op_keeps_its_result),
+	TEST(posted_op_is_refused_a_second_post_and_a_put),
+	TEST(op_goes_round_without_the_pool_under_a_new_generation),
+	TEST(post_that_was_not_taken_leaves_the_op_prepared),
+	TEST(stale_wr_id_is_refused_after_put),
+	TEST(duplicate_is_counted_and_touches_nothing),
+	TEST(foreign_wr_ids_are_refused_whatever_they_are),
+	TEST(misrouted_completion_is_refused_and_the_op_stays_in_flight),
+	TEST(deliver_without_qp_num_takes_it_from_the_queue),
+	TEST(equal_qp_numbers_of_two_devices_keep_their_own_books),
+	TEST(late_completions_of_a_dead_qp_do_not_credit_its_successor),
+	TEST(error_result_has_only_what_an_error_defines),
+	TEST(every_status_reaches_the_user_unchanged),
+	TEST(success_after_an_error_shows_none_of_it),
+	TEST(kind_of_a_receive_is_what_arrived),
+	TEST(invalidated_rkey_is_there_only_with_its_flag),
+	TEST(op_whose_post_failed_is_told_so_with_the_errno),
+	TEST(callback_may_give_up_on_the_rest_of_its_own_batch),
+	TEST(empty_pool_is_counted),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(dispatcher, deliver, tests, .lcores = 4);

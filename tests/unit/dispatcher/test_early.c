@@ -179,22 +179,18 @@ shared_op_that_the_device_completed_but_did_not_take_is_settled_once(void **stat
 	plx_op_put(op);
 }
 
-int
-main(void)
-{
 #define OWNED(name)  cmocka_unit_test_setup_teardown(name, owned, destroy)
 #define SHARED(name) cmocka_unit_test_setup_teardown(name, shared, destroy)
-	static const struct CMUnitTest tests[] = {
-		OWNED(early_completion_waits_until_the_post_has_returned),
-		OWNED(early_completion_of_another_home_waits_as_well),
-		OWNED(early_completions_run_in_their_order_and_before_later_ones),
-		OWNED(early_completion_of_an_op_that_the_device_did_not_take_settles_it),
-		OWNED(early_completion_of_an_orphan_gives_the_node_back),
-		OWNED(synchronous_device_neither_recurses_nor_holds_the_loop),
-		SHARED(shared_early_completion_is_called_back_by_the_poster),
-		SHARED(shared_early_completion_of_another_home_goes_there_after_the_post),
-		SHARED(shared_op_that_the_device_completed_but_did_not_take_is_settled_once),
-	};
+static const struct CMUnitTest tests[] = {
+	OWNED(early_completion_waits_until_the_post_has_returned),
+	OWNED(early_completion_of_another_home_waits_as_well),
+	OWNED(early_completions_run_in_their_order_and_before_later_ones),
+	OWNED(early_completion_of_an_op_that_the_device_did_not_take_settles_it),
+	OWNED(early_completion_of_an_orphan_gives_the_node_back),
+	OWNED(synchronous_device_neither_recurses_nor_holds_the_loop),
+	SHARED(shared_early_completion_is_called_back_by_the_poster),
+	SHARED(shared_early_completion_of_another_home_goes_there_after_the_post),
+	SHARED(shared_op_that_the_device_completed_but_did_not_take_is_settled_once),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(dispatcher, early, tests, .lcores = 4);

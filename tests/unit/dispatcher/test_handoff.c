@@ -260,22 +260,18 @@ home_that_was_not_declared_is_refused(void **state)
 	assert_true(plx_dispatcher_has_home(d, PLX_HOME_ANY));
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, owned, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(op_completes_on_its_home_and_nowhere_else),
-		TEST(completions_of_one_cq_reach_each_home_in_order),
-		TEST(ops_are_handed_over_before_a_later_callback_runs),
-		TEST(no_completion_is_dropped_while_the_worker_sleeps),
-		TEST(other_threads_leave_completions_to_the_owner),
-		TEST(refusals_are_counted_on_the_owner_for_forwarded_ones_as_well),
-		TEST(forwarded_result_arrives_whole),
-		TEST(full_inbox_says_retry_and_loses_nothing),
-		TEST(turn_inside_a_callback_settles_nothing),
-		TEST(home_that_was_not_declared_is_refused),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(op_completes_on_its_home_and_nowhere_else),
+	TEST(completions_of_one_cq_reach_each_home_in_order),
+	TEST(ops_are_handed_over_before_a_later_callback_runs),
+	TEST(no_completion_is_dropped_while_the_worker_sleeps),
+	TEST(other_threads_leave_completions_to_the_owner),
+	TEST(refusals_are_counted_on_the_owner_for_forwarded_ones_as_well),
+	TEST(forwarded_result_arrives_whole),
+	TEST(full_inbox_says_retry_and_loses_nothing),
+	TEST(turn_inside_a_callback_settles_nothing),
+	TEST(home_that_was_not_declared_is_refused),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(dispatcher, handoff, tests, .lcores = 4);

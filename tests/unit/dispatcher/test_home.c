@@ -153,19 +153,15 @@ orphans_pass_a_mark_as_well(void **state)
 	assert_true(plx_dispatcher_passed(d, marks));
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, owned, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(kept_ops_are_taken_in_order_on_their_home),
-		TEST(owner_keeps_too),
-		TEST(kept_op_can_be_neither_put_nor_posted_before_it_is_taken),
-		TEST(kept_op_that_is_abandoned_is_put_and_not_taken),
-		TEST(mark_is_passed_when_the_callbacks_have_returned),
-		TEST(mark_does_not_wait_for_what_comes_after_it),
-		TEST(orphans_pass_a_mark_as_well),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(kept_ops_are_taken_in_order_on_their_home),
+	TEST(owner_keeps_too),
+	TEST(kept_op_can_be_neither_put_nor_posted_before_it_is_taken),
+	TEST(kept_op_that_is_abandoned_is_put_and_not_taken),
+	TEST(mark_is_passed_when_the_callbacks_have_returned),
+	TEST(mark_does_not_wait_for_what_comes_after_it),
+	TEST(orphans_pass_a_mark_as_well),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(dispatcher, home, tests, .lcores = 4);

@@ -155,20 +155,16 @@ hand_off_takes_every_op_of_the_pool_from_any_thread(void **state)
 	}
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, shared, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(any_thread_delivers_and_calls_back_there),
-		TEST(any_thread_posts),
-		TEST(op_with_a_home_completes_there_whoever_delivers),
-		TEST(stale_duplicate_and_foreign_are_refused),
-		TEST(post_that_was_not_taken_leaves_the_op_prepared),
-		TEST(op_without_a_home_cannot_be_abandoned_or_kept),
-		TEST(late_completion_gives_an_orphan_back),
-		TEST(hand_off_takes_every_op_of_the_pool_from_any_thread),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(any_thread_delivers_and_calls_back_there),
+	TEST(any_thread_posts),
+	TEST(op_with_a_home_completes_there_whoever_delivers),
+	TEST(stale_duplicate_and_foreign_are_refused),
+	TEST(post_that_was_not_taken_leaves_the_op_prepared),
+	TEST(op_without_a_home_cannot_be_abandoned_or_kept),
+	TEST(late_completion_gives_an_orphan_back),
+	TEST(hand_off_takes_every_op_of_the_pool_from_any_thread),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(dispatcher, shared, tests, .lcores = 4);

@@ -298,15 +298,11 @@ each_op_is_settled_once_with_its_own_result(void **state)
 	check();
 }
 
-int
-main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		{"each_op_of_an_owner_is_settled_once_with_its_own_result",
-			each_op_is_settled_once_with_its_own_result, create_owned, destroy, NULL},
-		{"each_op_of_many_threads_is_settled_once_with_its_own_result",
-			each_op_is_settled_once_with_its_own_result, create_shared, destroy, NULL},
-	};
+static const struct CMUnitTest tests[] = {
+	{"each_op_of_an_owner_is_settled_once_with_its_own_result",
+		each_op_is_settled_once_with_its_own_result, create_owned, destroy, NULL},
+	{"each_op_of_many_threads_is_settled_once_with_its_own_result",
+		each_op_is_settled_once_with_its_own_result, create_shared, destroy, NULL},
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(dispatcher, stress, tests, .lcores = 4);

@@ -67,7 +67,7 @@ fake_complete_with(struct fake_cq *cq, uint64_t wr_id, uint8_t status)
 }
 
 void
-fake_complete(struct fake_cq *cq, uint64_t first, uint32_t n)
+fake_complete_from(struct fake_cq *cq, uint64_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		fake_complete_with(cq, first + i, PLX_ST_SUCCESS);

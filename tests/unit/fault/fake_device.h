@@ -47,7 +47,7 @@ extern int fake_nb_objects;
 struct fake_device *fake_open(void);
 
 /** One CQE of each wr_id from @p first on. */
-void fake_complete(struct fake_cq *cq, uint64_t first, uint32_t n);
+void fake_complete_from(struct fake_cq *cq, uint64_t first, uint32_t n);
 /** One CQE with every field set to something. */
 void fake_complete_with(struct fake_cq *cq, uint64_t wr_id, uint8_t status);
 

@@ -90,7 +90,7 @@ empty_script_changes_nothing(void **state)
 	open_script("");
 	fake_complete_with(inner, 1, PLX_ST_SUCCESS);
 	fake_complete_with(inner, 2, PLX_ST_RETRY_EXC_ERR);
-	fake_complete(inner, 3, 1);
+	fake_complete_from(inner, 3, 1);
 	assert_int_equal(plx_cq_poll(cq, wcs, 2), 2);
 	assert_memory_equal(wcs, inner->wcs, 2 * sizeof(wcs[0]));
 	EXPECT_POLL(2, 3);
@@ -108,7 +108,7 @@ every_nth_cqe_is_dropped(void **state)
 	int got;
 
 	open_script("drop cqe 1/10");
-	fake_complete(inner, 1, 1000);
+	fake_complete_from(inner, 1, 1000);
 	while ((got = plx_cq_poll(cq, wcs, 32)) > 0) {
 		for (int i = 0; i < got; i++, next++) {
 			if (next % 10 == 0)
@@ -125,7 +125,7 @@ static void
 nth_alone_is_dropped_once(void **state)
 {
 	open_script("drop cqe 2");
-	fake_complete(inner, 1, 6);
+	fake_complete_from(inner, 1, 6);
 	EXPECT_POLL(32, 1, 3, 4, 5, 6);
 	assert_int_equal(stats().dropped, 1);
 }
@@ -137,8 +137,8 @@ drop_counts_over_all_cqs_of_the_device(void **state)
 
 	open_script("drop cqe 1/3");
 	second = plx_cq_create(dev, 8);
-	fake_complete(inner, 1, 4);
-	fake_complete(fake->cqs[1], 101, 3);
+	fake_complete_from(inner, 1, 4);
+	fake_complete_from(fake->cqs[1], 101, 3);
 	EXPECT_POLL(2, 1, 2);
 	assert_int_equal(plx_cq_poll(second, wcs, 8), 2); /* 101 is the third */
 	assert_int_equal(wcs[0].wr_id, 102);
@@ -150,7 +150,7 @@ static void
 dropped_cqes_do_not_make_the_cq_look_empty(void **state)
 {
 	open_script("drop cqe 1/2");
-	fake_complete(inner, 1, 6);
+	fake_complete_from(inner, 1, 6);
 	EXPECT_POLL(1, 1);
 	EXPECT_POLL(1, 3);
 	EXPECT_POLL(1, 5);
@@ -161,7 +161,7 @@ static void
 poll_ends_though_every_cqe_is_dropped_and_more_keep_coming(void **state)
 {
 	open_cq("drop cqe 1/1", 100);
-	fake_complete(inner, 1, 1);
+	fake_complete_from(inner, 1, 1);
 	inner->endless = 1;
 	EXPECT_POLL(32);
 	assert_int_equal(stats().dropped, cq->nb_cqe);
@@ -174,7 +174,7 @@ seeded_drop_loses_the_same_cqes_in_every_run(void **state)
 	int got, again;
 
 	open_script("drop cqe 1/10 seed 7");
-	fake_complete(inner, 1, NB_CQE);
+	fake_complete_from(inner, 1, NB_CQE);
 	got = plx_cq_poll(cq, wcs, NB_CQE);
 	for (int i = 0; i < got; i++)
 		first[i] = wcs[i].wr_id;
@@ -183,7 +183,7 @@ seeded_drop_loses_the_same_cqes_in_every_run(void **state)
 	close_all(state);
 
 	open_script("drop cqe 1/10 seed 7");
-	fake_complete(inner, 1, NB_CQE);
+	fake_complete_from(inner, 1, NB_CQE);
 	again = plx_cq_poll(cq, wcs, NB_CQE);
 	assert_int_equal(again, got);
 	for (int i = 0; i < got; i++)
@@ -196,7 +196,7 @@ static void
 copy_comes_directly_behind_the_original(void **state)
 {
 	open_script("dup cqe 1/2");
-	fake_complete(inner, 1, 5);
+	fake_complete_from(inner, 1, 5);
 	EXPECT_POLL(32, 1, 2, 2, 3, 4, 4, 5);
 	assert_memory_equal(&wcs[1], &wcs[2], sizeof(wcs[1]));
 	assert_int_equal(stats().duplicated, 2);
@@ -207,7 +207,7 @@ static void
 copy_comes_at_the_next_poll_when_the_burst_has_no_room(void **state)
 {
 	open_script("dup cqe 1/2");
-	fake_complete(inner, 1, 4);
+	fake_complete_from(inner, 1, 4);
 	EXPECT_POLL(2, 1, 2);
 	assert_int_equal(stats().waiting, 1);
 	EXPECT_POLL(2, 2, 3);
@@ -223,7 +223,7 @@ four_dups_make_sixteen_of_one_in_the_smallest_cq(void **state)
 	int got;
 
 	open_cq("dup cqe 1/1; dup cqe 1/1; dup cqe 1/1; dup cqe 1/1", 1);
-	fake_complete(inner, 1, 3);
+	fake_complete_from(inner, 1, 3);
 	while ((got = plx_cq_poll(cq, wcs, 5)) > 0) {
 		for (int i = 0; i < got; i++, total++)
 			assert_int_equal(wcs[i].wr_id, 1 + total / 16);
@@ -238,7 +238,7 @@ static void
 held_cqe_is_given_by_the_32nd_further_poll(void **state)
 {
 	open_script("hold cqe 32");
-	fake_complete(inner, 1, 1);
+	fake_complete_from(inner, 1, 1);
 	for (int i = 0; i < 32; i++)
 		EXPECT_POLL(8); /* the first of them takes it from the device */
 	assert_int_equal(stats().waiting, 1);
@@ -251,13 +251,13 @@ static void
 held_cqes_keep_their_order_and_each_its_own_count(void **state)
 {
 	open_script("hold cqe 2");
-	fake_complete(inner, 1, 2);
+	fake_complete_from(inner, 1, 2);
 	EXPECT_POLL(8);
-	fake_complete(inner, 3, 1);
+	fake_complete_from(inner, 3, 1);
 	EXPECT_POLL(8);
 	EXPECT_POLL(8, 1, 2);
 	EXPECT_POLL(8, 3);
-	fake_complete(inner, 4, 3);
+	fake_complete_from(inner, 4, 3);
 	EXPECT_POLL(1);
 	EXPECT_POLL(1);
 	EXPECT_POLL(1, 4);
@@ -268,7 +268,7 @@ static void
 two_holds_add_up(void **state)
 {
 	open_script("hold cqe 2; hold cqe 1");
-	fake_complete(inner, 1, 1);
+	fake_complete_from(inner, 1, 1);
 	for (int i = 0; i < 3; i++)
 		EXPECT_POLL(8);
 	EXPECT_POLL(8, 1);
@@ -279,7 +279,7 @@ static void
 full_holds_pass_on_all_they_have_at_each_poll(void **state)
 {
 	open_cq("hold cqe 1; hold cqe 1", 15); /* 16 are granted */
-	fake_complete(inner, 1, 64);
+	fake_complete_from(inner, 1, 64);
 	EXPECT_POLL(16);
 	EXPECT_POLL(16);
 	for (uint64_t first = 1; first < 64; first += 16) {
@@ -293,7 +293,7 @@ static void
 cqes_overtake_the_ones_that_are_held(void **state)
 {
 	open_script("hold cqe 1 1/2");
-	fake_complete(inner, 1, 4);
+	fake_complete_from(inner, 1, 4);
 	EXPECT_POLL(8, 1, 3);
 	EXPECT_POLL(8, 2, 4);
 }
@@ -305,7 +305,7 @@ held_cqes_take_no_more_than_the_cq_and_the_rest_waits_in_the_device(void **state
 	int got;
 
 	open_cq("hold cqe 3", 31); /* 32 are granted */
-	fake_complete(inner, 1, 40);
+	fake_complete_from(inner, 1, 40);
 	EXPECT_POLL(8);
 	EXPECT_POLL(8);
 	assert_int_equal(stats().waiting, 32);
@@ -326,7 +326,7 @@ expect_each_twice(const char *script)
 	unsigned int times[64] = {0}, total = 0;
 
 	open_cq(script, 15);
-	fake_complete(inner, 0, NB_OF(times));
+	fake_complete_from(inner, 0, NB_OF(times));
 	for (int i = 0; i < 4 * 64; i++) {
 		int got = plx_cq_poll(cq, wcs, 1);
 
@@ -361,7 +361,7 @@ held_cqe_outlives_its_qp(void **state)
 	pd = plx_pd_create(dev);
 	qp = plx_qp_create(pd, &conf);
 	assert_non_null(qp);
-	fake_complete(inner, 1, 1);
+	fake_complete_from(inner, 1, 1);
 	EXPECT_POLL(8);
 	assert_int_equal(plx_qp_destroy(qp), 0);
 	EXPECT_POLL(8); /* whoever takes this for "the CQ is empty" meets a stale CQE later */
@@ -373,7 +373,7 @@ static void
 cqes_that_wait_go_with_their_cq(void **state)
 {
 	open_script("dup cqe 3; hold cqe 5 2");
-	fake_complete(inner, 1, 3);
+	fake_complete_from(inner, 1, 3);
 	EXPECT_POLL(2, 1, 3);
 	assert_int_equal(stats().waiting, 2); /* 2 is held, the copy of 3 had no room */
 	assert_int_equal(plx_cq_destroy(cq), 0);
@@ -423,7 +423,7 @@ static void
 wr_id_of_every_nth_cqe_is_garbage(void **state)
 {
 	open_script("wrid 1/2");
-	fake_complete(inner, 1, 4);
+	fake_complete_from(inner, 1, 4);
 	assert_int_equal(plx_cq_poll(cq, wcs, 8), 4);
 	assert_int_equal(wcs[0].wr_id, 1);
 	assert_true(wcs[1].wr_id > 4);
@@ -440,23 +440,23 @@ static void
 rules_act_in_script_order(void **state)
 {
 	open_script("dup cqe 1/1; drop cqe 1/2"); /* the rule sees copies too: they are every second */
-	fake_complete(inner, 1, 3);
+	fake_complete_from(inner, 1, 3);
 	EXPECT_POLL(8, 1, 2, 3);
 	close_all(state);
 
 	open_script("drop cqe 1/2; dup cqe 1/1");
-	fake_complete(inner, 1, 3);
+	fake_complete_from(inner, 1, 3);
 	EXPECT_POLL(8, 1, 1, 3, 3);
 	close_all(state);
 
 	open_script("poison; error REM_OP_ERR 1/1");
-	fake_complete(inner, 1, 1);
+	fake_complete_from(inner, 1, 1);
 	assert_int_equal(plx_cq_poll(cq, wcs, 8), 1);
 	assert_int_equal(wcs[0].byte_len, 64);
 	close_all(state);
 
 	open_script("error REM_OP_ERR 1/1; poison");
-	fake_complete(inner, 1, 1);
+	fake_complete_from(inner, 1, 1);
 	assert_int_equal(plx_cq_poll(cq, wcs, 8), 1);
 	assert_int_equal(wcs[0].byte_len, 0xa5a5a5a5);
 	assert_int_equal(wcs[0].status, PLX_ST_REM_OP_ERR);
@@ -466,7 +466,7 @@ static void
 rules_behind_a_hold_act_when_it_lets_go(void **state)
 {
 	open_script("hold cqe 1; dup cqe 1/1; drop cqe 3");
-	fake_complete(inner, 1, 2);
+	fake_complete_from(inner, 1, 2);
 	EXPECT_POLL(8);
 	assert_int_equal(stats().duplicated, 0);
 	EXPECT_POLL(8, 1, 1, 2);
@@ -476,7 +476,7 @@ static void
 dead_cq_says_so_when_nothing_is_ready(void **state)
 {
 	open_script("dup cqe 1/1");
-	fake_complete(inner, 1, 1);
+	fake_complete_from(inner, 1, 1);
 	inner->dead = -EIO;
 	EXPECT_POLL(8, 1, 1); /* the device has said so by now */
 	assert_int_equal(plx_cq_poll(cq, wcs, 8), -EIO);
@@ -500,7 +500,7 @@ poller_run(void *arg)
 
 	pthread_barrier_wait(poller->start);
 	for (int i = 0; i < NB_ROUNDS; i++) {
-		fake_complete(poller->inner, 1, 1000);
+		fake_complete_from(poller->inner, 1, 1000);
 		while ((got = plx_cq_poll(poller->cq, burst, 8)) > 0)
 			poller->given += (uint64_t)got;
 	}
@@ -535,37 +535,33 @@ counts_are_exact_when_two_owners_poll(void **state)
 
 #define TEST(name) cmocka_unit_test_teardown(name, close_all)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(empty_script_changes_nothing),
-		TEST(every_nth_cqe_is_dropped),
-		TEST(nth_alone_is_dropped_once),
-		TEST(drop_counts_over_all_cqs_of_the_device),
-		TEST(dropped_cqes_do_not_make_the_cq_look_empty),
-		TEST(poll_ends_though_every_cqe_is_dropped_and_more_keep_coming),
-		TEST(seeded_drop_loses_the_same_cqes_in_every_run),
-		TEST(copy_comes_directly_behind_the_original),
-		TEST(copy_comes_at_the_next_poll_when_the_burst_has_no_room),
-		TEST(four_dups_make_sixteen_of_one_in_the_smallest_cq),
-		TEST(held_cqe_is_given_by_the_32nd_further_poll),
-		TEST(held_cqes_keep_their_order_and_each_its_own_count),
-		TEST(two_holds_add_up),
-		TEST(full_holds_pass_on_all_they_have_at_each_poll),
-		TEST(cqes_overtake_the_ones_that_are_held),
-		TEST(held_cqes_take_no_more_than_the_cq_and_the_rest_waits_in_the_device),
-		TEST(full_rings_lose_nothing),
-		TEST(held_cqe_outlives_its_qp),
-		TEST(cqes_that_wait_go_with_their_cq),
-		TEST(poison_fills_what_an_error_leaves_undefined),
-		TEST(every_nth_success_becomes_the_error),
-		TEST(wr_id_of_every_nth_cqe_is_garbage),
-		TEST(rules_act_in_script_order),
-		TEST(rules_behind_a_hold_act_when_it_lets_go),
-		TEST(dead_cq_says_so_when_nothing_is_ready),
-		TEST(counts_are_exact_when_two_owners_poll),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(empty_script_changes_nothing),
+	TEST(every_nth_cqe_is_dropped),
+	TEST(nth_alone_is_dropped_once),
+	TEST(drop_counts_over_all_cqs_of_the_device),
+	TEST(dropped_cqes_do_not_make_the_cq_look_empty),
+	TEST(poll_ends_though_every_cqe_is_dropped_and_more_keep_coming),
+	TEST(seeded_drop_loses_the_same_cqes_in_every_run),
+	TEST(copy_comes_directly_behind_the_original),
+	TEST(copy_comes_at_the_next_poll_when_the_burst_has_no_room),
+	TEST(four_dups_make_sixteen_of_one_in_the_smallest_cq),
+	TEST(held_cqe_is_given_by_the_32nd_further_poll),
+	TEST(held_cqes_keep_their_order_and_each_its_own_count),
+	TEST(two_holds_add_up),
+	TEST(full_holds_pass_on_all_they_have_at_each_poll),
+	TEST(cqes_overtake_the_ones_that_are_held),
+	TEST(held_cqes_take_no_more_than_the_cq_and_the_rest_waits_in_the_device),
+	TEST(full_rings_lose_nothing),
+	TEST(held_cqe_outlives_its_qp),
+	TEST(cqes_that_wait_go_with_their_cq),
+	TEST(poison_fills_what_an_error_leaves_undefined),
+	TEST(every_nth_success_becomes_the_error),
+	TEST(wr_id_of_every_nth_cqe_is_garbage),
+	TEST(rules_act_in_script_order),
+	TEST(rules_behind_a_hold_act_when_it_lets_go),
+	TEST(dead_cq_says_so_when_nothing_is_ready),
+	TEST(counts_are_exact_when_two_owners_poll),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(fault, fault_cq, tests);

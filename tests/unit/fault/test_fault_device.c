@@ -84,7 +84,7 @@ wrapper_of_a_wrapper_applies_both_scripts(void **state)
 	dev = plx_fault_wrap(plx_fault_wrap(&fake->base, "drop cqe 1"), "dup cqe 1");
 	assert_string_equal(plx_device_name(dev), "fault:fault:fake0");
 	cq = plx_cq_create(dev, 8);
-	fake_complete(fake->cqs[0], 1, 2);
+	fake_complete_from(fake->cqs[0], 1, 2);
 	assert_int_equal(plx_cq_poll(cq, wcs, 8), 2);
 	assert_int_equal(wcs[0].wr_id, 2);
 	assert_int_equal(wcs[1].wr_id, 2);
@@ -229,20 +229,16 @@ close_is_refused_while_inner_is_in_use_or_refuses(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad_script_is_refused_and_leaves_the_device_alone),
-		cmocka_unit_test(wrapper_of_a_wrapper_applies_both_scripts),
-		cmocka_unit_test(close_is_refused_while_inner_is_in_use_or_refuses),
-		TEST(wrapper_has_the_name_and_capabilities_of_inner),
-		TEST(only_a_wrapper_has_statistics),
-		TEST(granted_sizes_and_keys_are_those_of_inner),
-		TEST(qp_of_inner_comes_up_and_fails_through_the_wrapper),
-		TEST(errno_of_inner_reaches_the_caller_of_each_create),
-		TEST(destroy_that_inner_refuses_can_be_tried_again),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(bad_script_is_refused_and_leaves_the_device_alone),
+	cmocka_unit_test(wrapper_of_a_wrapper_applies_both_scripts),
+	cmocka_unit_test(close_is_refused_while_inner_is_in_use_or_refuses),
+	TEST(wrapper_has_the_name_and_capabilities_of_inner),
+	TEST(only_a_wrapper_has_statistics),
+	TEST(granted_sizes_and_keys_are_those_of_inner),
+	TEST(qp_of_inner_comes_up_and_fails_through_the_wrapper),
+	TEST(errno_of_inner_reaches_the_caller_of_each_create),
+	TEST(destroy_that_inner_refuses_can_be_tried_again),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(fault, fault_device, tests);

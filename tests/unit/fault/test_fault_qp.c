@@ -172,19 +172,15 @@ wrs_behind_a_full_queue_are_not_counted(void **state)
 
 #define TEST(name) cmocka_unit_test_teardown(name, close_all)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(chain_without_a_rule_is_posted_in_one_piece),
-		TEST(chain_before_the_refused_wr_is_posted),
-		TEST(first_wr_of_a_chain_can_be_refused),
-		TEST(wrs_are_counted_over_all_qps_of_the_device),
-		TEST(sends_and_receives_are_counted_apart),
-		TEST(every_nth_wr_is_refused),
-		TEST(all_rules_count_every_wr_and_the_first_that_hits_decides),
-		TEST(wrs_behind_a_full_queue_are_not_counted),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(chain_without_a_rule_is_posted_in_one_piece),
+	TEST(chain_before_the_refused_wr_is_posted),
+	TEST(first_wr_of_a_chain_can_be_refused),
+	TEST(wrs_are_counted_over_all_qps_of_the_device),
+	TEST(sends_and_receives_are_counted_apart),
+	TEST(every_nth_wr_is_refused),
+	TEST(all_rules_count_every_wr_and_the_first_that_hits_decides),
+	TEST(wrs_behind_a_full_queue_are_not_counted),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(fault, fault_qp, tests);

@@ -203,17 +203,13 @@ seed_picks_the_same_ones_every_time_and_others_than_another_seed(void **state)
 	assert_in_range(same, 50, 150);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_verb_is_decoded),
-		cmocka_unit_test(blank_rules_and_spaces_are_nothing),
-		cmocka_unit_test(bad_script_names_rule_column_and_what_was_expected),
-		cmocka_unit_test(too_many_rules_are_refused),
-		cmocka_unit_test(length_alone_ends_the_script),
-		cmocka_unit_test(seed_picks_the_same_ones_every_time_and_others_than_another_seed),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(each_verb_is_decoded),
+	cmocka_unit_test(blank_rules_and_spaces_are_nothing),
+	cmocka_unit_test(bad_script_names_rule_column_and_what_was_expected),
+	cmocka_unit_test(too_many_rules_are_refused),
+	cmocka_unit_test(length_alone_ends_the_script),
+	cmocka_unit_test(seed_picks_the_same_ones_every_time_and_others_than_another_seed),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(fault, fault_script, tests);

@@ -479,35 +479,31 @@ snapshot_extremes_lie_in_the_buckets_that_were_read(void **state)
 	assert_int_equal(plx_hist_percentile(&other, 100), other.max);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup(name, reset)
-	static const struct CMUnitTest tests[] = {
-		TEST(empty_histogram_answers_zero),
-		TEST(p99_of_one_sample_is_that_sample),
-		TEST(rank_is_rounded_up),
-		TEST(rank_that_is_whole_in_decimal_is_not_rounded_up),
-		TEST(samples_in_one_bucket_stay_between_min_and_max),
-		TEST(largest_samples_are_not_left_out),
-		TEST(bucket_error_is_below_one_part_in_128_in_each_octave),
-		TEST(buckets_follow_each_other_without_gap),
-		TEST(percentiles_agree_with_sorted_samples),
-		TEST(sums_are_exact_beyond_64_bits),
-		TEST(stdev_is_no_whole_number),
-		TEST(stdev_of_equal_samples_is_zero),
-		TEST(small_stdev_beside_large_mean_survives),
-		TEST(saturated_sum_of_squares_is_told),
-		TEST(recording_n_times_equals_n_records),
-		TEST(recording_zero_times_changes_nothing),
-		TEST(merged_equals_recorded_together),
-		TEST(merging_an_empty_one_changes_nothing),
-		TEST(snapshot_of_a_quiet_one_is_a_copy),
-		TEST(snapshot_during_recording_is_consistent_with_itself),
-		TEST(snapshot_waits_for_a_writer_in_the_middle_of_the_sums),
-		TEST(snapshot_between_bucket_and_sums_counts_the_sample_as_unsummed),
-		TEST(snapshot_extremes_lie_in_the_buckets_that_were_read),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(empty_histogram_answers_zero),
+	TEST(p99_of_one_sample_is_that_sample),
+	TEST(rank_is_rounded_up),
+	TEST(rank_that_is_whole_in_decimal_is_not_rounded_up),
+	TEST(samples_in_one_bucket_stay_between_min_and_max),
+	TEST(largest_samples_are_not_left_out),
+	TEST(bucket_error_is_below_one_part_in_128_in_each_octave),
+	TEST(buckets_follow_each_other_without_gap),
+	TEST(percentiles_agree_with_sorted_samples),
+	TEST(sums_are_exact_beyond_64_bits),
+	TEST(stdev_is_no_whole_number),
+	TEST(stdev_of_equal_samples_is_zero),
+	TEST(small_stdev_beside_large_mean_survives),
+	TEST(saturated_sum_of_squares_is_told),
+	TEST(recording_n_times_equals_n_records),
+	TEST(recording_zero_times_changes_nothing),
+	TEST(merged_equals_recorded_together),
+	TEST(merging_an_empty_one_changes_nothing),
+	TEST(snapshot_of_a_quiet_one_is_a_copy),
+	TEST(snapshot_during_recording_is_consistent_with_itself),
+	TEST(snapshot_waits_for_a_writer_in_the_middle_of_the_sums),
+	TEST(snapshot_between_bucket_and_sums_counts_the_sample_as_unsummed),
+	TEST(snapshot_extremes_lie_in_the_buckets_that_were_read),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(hist, hist, tests);

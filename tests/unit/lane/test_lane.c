@@ -508,33 +508,29 @@ aliens_share_their_ring(void **state)
 	assert_all_arrive_in_order(lcores, 3, plx_test_scale() / 10);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_teardown(name, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(elements_of_one_producer_arrive_in_order),
-		TEST(each_ring_holds_exactly_nb_elem),
-		TEST(full_ring_takes_the_first_elements_and_keeps_order),
-		TEST(full_ring_of_one_producer_does_not_hinder_another),
-		TEST(no_producer_starves_behind_a_busy_one),
-		TEST(one_recv_gathers_from_all_rings),
-		TEST(alien_ring_alone_makes_the_lane_not_empty),
-		TEST(who_has_no_ring_is_refused_and_counted),
-		TEST(lcore_that_was_not_named_goes_with_the_aliens),
-		TEST(high_water_is_the_most_that_lay_in_one_ring),
-		TEST(elements_of_other_sizes_are_copied_whole),
-		TEST(preempted_alien_hides_what_follows_and_stalls_nobody),
-		TEST(lanes_of_one_name_do_not_clash),
-		TEST(three_thousand_rings_can_be_made),
-		TEST(bad_conf_is_refused),
-		TEST(lane_too_large_for_memory_is_refused),
-		TEST(destroy_of_null_is_fine),
-		TEST(consumer_without_lcore_id_or_socket_is_fine),
-		TEST(nothing_is_lost_or_reordered_while_a_ring_wraps),
-		TEST(two_lcores_and_an_alien_send_at_once),
-		TEST(aliens_share_their_ring),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(elements_of_one_producer_arrive_in_order),
+	TEST(each_ring_holds_exactly_nb_elem),
+	TEST(full_ring_takes_the_first_elements_and_keeps_order),
+	TEST(full_ring_of_one_producer_does_not_hinder_another),
+	TEST(no_producer_starves_behind_a_busy_one),
+	TEST(one_recv_gathers_from_all_rings),
+	TEST(alien_ring_alone_makes_the_lane_not_empty),
+	TEST(who_has_no_ring_is_refused_and_counted),
+	TEST(lcore_that_was_not_named_goes_with_the_aliens),
+	TEST(high_water_is_the_most_that_lay_in_one_ring),
+	TEST(elements_of_other_sizes_are_copied_whole),
+	TEST(preempted_alien_hides_what_follows_and_stalls_nobody),
+	TEST(lanes_of_one_name_do_not_clash),
+	TEST(three_thousand_rings_can_be_made),
+	TEST(bad_conf_is_refused),
+	TEST(lane_too_large_for_memory_is_refused),
+	TEST(destroy_of_null_is_fine),
+	TEST(consumer_without_lcore_id_or_socket_is_fine),
+	TEST(nothing_is_lost_or_reordered_while_a_ring_wraps),
+	TEST(two_lcores_and_an_alien_send_at_once),
+	TEST(aliens_share_their_ring),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(lane, lane, tests, .lcores = 4);

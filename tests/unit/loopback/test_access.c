@@ -267,17 +267,13 @@ a_message_above_max_msg_sz_fails_at_its_sender(void **state)
 	assert_int_equal(plx_qp_query_state(pair.b.qp), PLX_QP_RTS);
 }
 
-int
-main(void)
-{
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_byte_is_checked_and_the_status_is_the_specifications),
-		cmocka_unit_test(every_byte_is_checked_and_the_status_is_rxes),
-		T(a_qp_without_the_right_refuses_and_goes_to_error),
-		T(a_deregistered_key_opens_nothing_and_is_not_handed_out_again),
-		T(a_message_above_max_msg_sz_fails_at_its_sender),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_byte_is_checked_and_the_status_is_the_specifications),
+	cmocka_unit_test(every_byte_is_checked_and_the_status_is_rxes),
+	T(a_qp_without_the_right_refuses_and_goes_to_error),
+	T(a_deregistered_key_opens_nothing_and_is_not_handed_out_again),
+	T(a_message_above_max_msg_sz_fails_at_its_sender),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(loopback, access, tests);

@@ -171,21 +171,17 @@ the_default_gid_is_ipv4_and_roce_v2(void **state)
 	assert_int_equal(gid.raw[10], 0xff);
 }
 
-int
-main(void)
-{
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(sends_are_flushed_first_to_last_then_receives),
-		T(posts_in_error_are_taken_and_flushed),
-		T(a_completion_from_before_the_error_stays_in_front),
-		T(a_completion_from_before_the_error_stays_in_front_at_the_next_poll_too),
-		T(completions_outlive_their_qp),
-		T(a_qp_destroyed_while_it_waits_leaves_nothing_behind),
-		T(what_is_in_use_is_not_destroyed),
-		T(granted_sizes_may_differ_from_the_wanted),
-		T(the_default_gid_is_ipv4_and_roce_v2),
-	};
+static const struct CMUnitTest tests[] = {
+	T(sends_are_flushed_first_to_last_then_receives),
+	T(posts_in_error_are_taken_and_flushed),
+	T(a_completion_from_before_the_error_stays_in_front),
+	T(a_completion_from_before_the_error_stays_in_front_at_the_next_poll_too),
+	T(completions_outlive_their_qp),
+	T(a_qp_destroyed_while_it_waits_leaves_nothing_behind),
+	T(what_is_in_use_is_not_destroyed),
+	T(granted_sizes_may_differ_from_the_wanted),
+	T(the_default_gid_is_ipv4_and_roce_v2),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(loopback, flush, tests);

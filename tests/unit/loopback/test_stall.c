@@ -210,21 +210,17 @@ qp_numbers_are_not_used_again_at_once_by_default(void **state)
 	}
 }
 
-int
-main(void)
-{
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(a_send_without_receive_waits_for_the_peers_rnr_timer),
-		T(rnr_retry_counts_the_tries_after_the_first),
-		T(no_rnr_retry_fails_at_once_and_the_chain_behind_is_flushed),
-		T(rnr_retry_7_is_for_ever),
-		T(nothing_overtakes_a_stalled_send),
-		T(a_peer_that_is_not_up_yet_is_waited_for),
-		T(a_peer_that_is_gone_answers_no_more_even_when_its_number_is_used_again),
-		T(a_peer_that_is_connected_to_another_does_not_answer),
-		T(qp_numbers_are_not_used_again_at_once_by_default),
-	};
+static const struct CMUnitTest tests[] = {
+	T(a_send_without_receive_waits_for_the_peers_rnr_timer),
+	T(rnr_retry_counts_the_tries_after_the_first),
+	T(no_rnr_retry_fails_at_once_and_the_chain_behind_is_flushed),
+	T(rnr_retry_7_is_for_ever),
+	T(nothing_overtakes_a_stalled_send),
+	T(a_peer_that_is_not_up_yet_is_waited_for),
+	T(a_peer_that_is_gone_answers_no_more_even_when_its_number_is_used_again),
+	T(a_peer_that_is_connected_to_another_does_not_answer),
+	T(qp_numbers_are_not_used_again_at_once_by_default),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(loopback, stall, tests);

@@ -303,15 +303,11 @@ a_qp_is_destroyed_when_the_copy_into_its_receive_is_over(void **state)
 		long_copy_run(PLX_OPCODE_SEND, take_qp, i * 100);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_wr_completes_once_whatever_a_third_thread_tears_down),
-		cmocka_unit_test(a_receive_in_use_is_not_flushed_under_the_copy),
-		cmocka_unit_test(a_region_is_deregistered_when_the_copy_into_it_is_over),
-		cmocka_unit_test(a_qp_is_destroyed_when_the_copy_into_its_receive_is_over),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_wr_completes_once_whatever_a_third_thread_tears_down),
+	cmocka_unit_test(a_receive_in_use_is_not_flushed_under_the_copy),
+	cmocka_unit_test(a_region_is_deregistered_when_the_copy_into_it_is_over),
+	cmocka_unit_test(a_qp_is_destroyed_when_the_copy_into_its_receive_is_over),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(loopback, teardown, tests);

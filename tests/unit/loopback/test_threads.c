@@ -130,13 +130,9 @@ every_message_between_two_devices_arrives_whole_and_in_order(void **state)
 	run_pair("loopback0", "loopback1");
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_message_between_two_threads_arrives_whole_and_in_order),
-		cmocka_unit_test(every_message_between_two_devices_arrives_whole_and_in_order),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(every_message_between_two_threads_arrives_whole_and_in_order),
+	cmocka_unit_test(every_message_between_two_devices_arrives_whole_and_in_order),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(loopback, threads, tests);

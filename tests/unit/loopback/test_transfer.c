@@ -258,24 +258,20 @@ bring_up_happens_once(void **state)
 	assert_int_equal(plx_qp_query_state(pair.a.qp), PLX_QP_RTS);
 }
 
-int
-main(void)
-{
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(send_arrives_in_the_receive_and_completes_on_both_sides),
-		T(pieces_are_gathered_and_scattered_in_order),
-		T(write_and_read_need_nothing_of_the_peers_thread),
-		T(empty_messages_need_no_key),
-		T(unsignaled_wrs_make_no_completion_and_hold_their_slot_until_a_later_one_is_polled),
-		T(a_chain_is_taken_up_to_the_first_refusal),
-		T(inline_payload_needs_no_key_and_has_a_limit),
-		T(a_full_receive_queue_refuses_and_has_room_again_when_one_is_consumed),
-		T(a_qp_can_be_connected_to_itself),
-		T(a_cq_that_overflows_drops_and_keeps_what_it_has),
-		T(traffic_before_bring_up_is_refused),
-		T(bring_up_happens_once),
-	};
+static const struct CMUnitTest tests[] = {
+	T(send_arrives_in_the_receive_and_completes_on_both_sides),
+	T(pieces_are_gathered_and_scattered_in_order),
+	T(write_and_read_need_nothing_of_the_peers_thread),
+	T(empty_messages_need_no_key),
+	T(unsignaled_wrs_make_no_completion_and_hold_their_slot_until_a_later_one_is_polled),
+	T(a_chain_is_taken_up_to_the_first_refusal),
+	T(inline_payload_needs_no_key_and_has_a_limit),
+	T(a_full_receive_queue_refuses_and_has_room_again_when_one_is_consumed),
+	T(a_qp_can_be_connected_to_itself),
+	T(a_cq_that_overflows_drops_and_keeps_what_it_has),
+	T(traffic_before_bring_up_is_refused),
+	T(bring_up_happens_once),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(loopback, transfer, tests);

@@ -282,23 +282,19 @@ holders_of_several_threads_are_all_counted(void **state)
 
 #define TEST(name) cmocka_unit_test_teardown(name, nothing_left)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(region_has_the_keys_of_its_registration),
-		TEST(bad_registrations_are_refused),
-		TEST(rights_that_need_no_local_write_are_granted_alone),
-		TEST(errno_of_the_device_reaches_the_caller),
-		TEST(allocated_region_is_zeroed_pages_of_its_own),
-		TEST(impossible_allocations_are_refused),
-		TEST(memory_goes_with_the_region_that_owns_it),
-		TEST(memory_of_the_caller_stays),
-		TEST(held_region_is_not_destroyed),
-		TEST(release_of_what_nobody_holds_is_refused),
-		TEST(destroy_that_the_device_refuses_can_be_tried_again),
-		TEST(holders_of_several_threads_are_all_counted),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(region_has_the_keys_of_its_registration),
+	TEST(bad_registrations_are_refused),
+	TEST(rights_that_need_no_local_write_are_granted_alone),
+	TEST(errno_of_the_device_reaches_the_caller),
+	TEST(allocated_region_is_zeroed_pages_of_its_own),
+	TEST(impossible_allocations_are_refused),
+	TEST(memory_goes_with_the_region_that_owns_it),
+	TEST(memory_of_the_caller_stays),
+	TEST(held_region_is_not_destroyed),
+	TEST(release_of_what_nobody_holds_is_refused),
+	TEST(destroy_that_the_device_refuses_can_be_tried_again),
+	TEST(holders_of_several_threads_are_all_counted),
+};
 
-	return cmocka_run_group_tests(tests, device_make, NULL);
-}
+PLX_TEST_SUITE(memory, region, tests, .setup = device_make);

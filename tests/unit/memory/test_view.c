@@ -171,19 +171,15 @@ remote_of_a_view_is_the_view_without_local_rights(void **state)
 	assert_int_equal(remote.len, 100);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(view_is_a_part_with_the_same_keys),
-		cmocka_unit_test(view_outside_its_whole_is_refused),
-		cmocka_unit_test(offsets_and_lengths_keep_64_bits),
-		cmocka_unit_test(view_longer_than_an_sge_can_say_is_refused),
-		cmocka_unit_test(remote_is_checked_for_its_range),
-		cmocka_unit_test(remote_is_checked_for_each_right),
-		cmocka_unit_test(range_is_refused_before_rights),
-		cmocka_unit_test(remote_of_a_view_is_the_view_without_local_rights),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(view_is_a_part_with_the_same_keys),
+	cmocka_unit_test(view_outside_its_whole_is_refused),
+	cmocka_unit_test(offsets_and_lengths_keep_64_bits),
+	cmocka_unit_test(view_longer_than_an_sge_can_say_is_refused),
+	cmocka_unit_test(remote_is_checked_for_its_range),
+	cmocka_unit_test(remote_is_checked_for_each_right),
+	cmocka_unit_test(range_is_refused_before_rights),
+	cmocka_unit_test(remote_of_a_view_is_the_view_without_local_rights),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(memory, view, tests);

@@ -124,15 +124,11 @@ receives_complete_only_when_flushed(void **state)
 	assert_int_equal(wcs[0].wr_id, 77);
 }
 
-int
-main(void)
-{
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(signaled_sends_complete_at_the_next_poll_in_order),
-		T(a_full_ring_takes_no_more_and_loses_nothing),
-		T(receives_complete_only_when_flushed),
-	};
+static const struct CMUnitTest tests[] = {
+	T(signaled_sends_complete_at_the_next_poll_in_order),
+	T(a_full_ring_takes_no_more_and_loses_nothing),
+	T(receives_complete_only_when_flushed),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(null, null, tests);

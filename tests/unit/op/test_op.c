@@ -226,26 +226,22 @@ result_of_a_failed_post_has_the_errno(void **state)
 	assert_ptr_equal(res.conn, &op);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup(name, fresh)
-	static const struct CMUnitTest tests[] = {
-		TEST(prep_prepares_every_op_that_is_not_in_custody),
-		TEST(generation_grows_when_a_completed_op_is_prepared_and_only_then),
-		TEST(again_takes_a_completed_op_alone),
-		TEST(generation_wraps_without_touching_tag_and_slot),
-		TEST(claim_wins_once_and_only_with_the_id_in_flight),
-		TEST(disarmed_op_cannot_be_claimed),
-		TEST(orphan_does_not_complete),
-		TEST(only_a_completed_op_is_done),
-		TEST(prep_sets_everything_that_a_plain_send_needs),
-		TEST(empty_message_has_no_sge),
-		TEST(length_above_32_bits_is_noted_not_cut),
-		TEST(home_of_its_own_lasts_through_again_and_ends_with_prep),
-		TEST(result_of_success_shows_no_leftovers_of_an_error),
-		TEST(result_of_a_failed_post_has_the_errno),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(prep_prepares_every_op_that_is_not_in_custody),
+	TEST(generation_grows_when_a_completed_op_is_prepared_and_only_then),
+	TEST(again_takes_a_completed_op_alone),
+	TEST(generation_wraps_without_touching_tag_and_slot),
+	TEST(claim_wins_once_and_only_with_the_id_in_flight),
+	TEST(disarmed_op_cannot_be_claimed),
+	TEST(orphan_does_not_complete),
+	TEST(only_a_completed_op_is_done),
+	TEST(prep_sets_everything_that_a_plain_send_needs),
+	TEST(empty_message_has_no_sge),
+	TEST(length_above_32_bits_is_noted_not_cut),
+	TEST(home_of_its_own_lasts_through_again_and_ends_with_prep),
+	TEST(result_of_success_shows_no_leftovers_of_an_error),
+	TEST(result_of_a_failed_post_has_the_errno),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(op, op, tests);

@@ -144,15 +144,11 @@ what_is_no_fault_is_not_reported(void **state)
 	assert_string_equal(report, "");
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(use_after_put_is_reported),
-		TEST(second_put_is_reported),
-		TEST(what_is_no_fault_is_not_reported),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(use_after_put_is_reported),
+	TEST(second_put_is_reported),
+	TEST(what_is_no_fault_is_not_reported),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(op, poison, tests, .lcores = 4);

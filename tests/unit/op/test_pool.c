@@ -364,26 +364,22 @@ pool_too_large_for_memory_is_refused_and_leaves_no_tag_behind(void **state)
 	assert_int_equal(pool->tag, tag);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_teardown(name, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(slots_are_found_by_their_id_and_no_other),
-		TEST(foreign_ids_find_nothing),
-		TEST(put_makes_the_old_id_stale),
-		TEST(posted_op_cannot_be_put),
-		TEST(op_from_the_pool_is_on_no_queue),
-		TEST(empty_pool_says_retry_and_counts),
-		TEST(pool_with_ops_out_is_not_destroyed),
-		TEST(one_lcore_gets_every_op_while_all_caches_are_loaded),
-		TEST(every_slot_can_be_out_once),
-		TEST(hundreds_of_alien_threads_get_and_put),
-		TEST(registered_thread_gets_and_puts_through_its_cache),
-		TEST(tags_are_exhausted_with_enospc_and_come_back),
-		TEST(bad_numbers_are_refused),
-		TEST(pool_too_large_for_memory_is_refused_and_leaves_no_tag_behind),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(slots_are_found_by_their_id_and_no_other),
+	TEST(foreign_ids_find_nothing),
+	TEST(put_makes_the_old_id_stale),
+	TEST(posted_op_cannot_be_put),
+	TEST(op_from_the_pool_is_on_no_queue),
+	TEST(empty_pool_says_retry_and_counts),
+	TEST(pool_with_ops_out_is_not_destroyed),
+	TEST(one_lcore_gets_every_op_while_all_caches_are_loaded),
+	TEST(every_slot_can_be_out_once),
+	TEST(hundreds_of_alien_threads_get_and_put),
+	TEST(registered_thread_gets_and_puts_through_its_cache),
+	TEST(tags_are_exhausted_with_enospc_and_come_back),
+	TEST(bad_numbers_are_refused),
+	TEST(pool_too_large_for_memory_is_refused_and_leaves_no_tag_behind),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(op, pool, tests, .lcores = 4);

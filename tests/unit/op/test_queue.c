@@ -229,23 +229,19 @@ queue_of_one_takes_one(void **state)
 	plx_op_queue_fini(&one);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(room_is_the_depth_less_what_is_posted),
-		TEST(limit_of_zero_or_below_what_is_posted_leaves_no_room),
-		TEST(queue_is_idle_when_all_is_over),
-		TEST(completion_overtakes_the_ops_before_it),
-		TEST(lost_op_is_known_however_many_posts_ago_it_was),
-		TEST(lost_op_whose_completion_comes_after_all_is_settled_then),
-		TEST(unsettled_ops_come_oldest_first_lost_ones_before_those_in_flight),
-		TEST(counters_wrap_around),
-		TEST(list_is_first_in_first_out),
-		TEST(depth_that_makes_no_sense_is_refused),
-		TEST(queue_of_one_takes_one),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(room_is_the_depth_less_what_is_posted),
+	TEST(limit_of_zero_or_below_what_is_posted_leaves_no_room),
+	TEST(queue_is_idle_when_all_is_over),
+	TEST(completion_overtakes_the_ops_before_it),
+	TEST(lost_op_is_known_however_many_posts_ago_it_was),
+	TEST(lost_op_whose_completion_comes_after_all_is_settled_then),
+	TEST(unsettled_ops_come_oldest_first_lost_ones_before_those_in_flight),
+	TEST(counters_wrap_around),
+	TEST(list_is_first_in_first_out),
+	TEST(depth_that_makes_no_sense_is_refused),
+	TEST(queue_of_one_takes_one),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(op, queue, tests, .lcores = 4);

@@ -187,19 +187,15 @@ worker_loop_runs_the_callbacks_of_its_home(void **state)
 	assert_int_equal(nb, 1000);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_yielding, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(loop_runs_on_its_lcore_until_stopped),
-		TEST(running_poller_is_neither_reset_nor_destroyed_nor_run_twice),
-		TEST(stopped_poller_runs_again_after_a_reset_only),
-		TEST(stop_from_a_callback_ends_the_loop_before_the_next_cq),
-		TEST(stop_from_a_hook_ends_the_loop_after_that_turn),
-		TEST(loop_without_work_yields_its_cpu_and_counts_idle_turns),
-		TEST(worker_loop_runs_the_callbacks_of_its_home),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(loop_runs_on_its_lcore_until_stopped),
+	TEST(running_poller_is_neither_reset_nor_destroyed_nor_run_twice),
+	TEST(stopped_poller_runs_again_after_a_reset_only),
+	TEST(stop_from_a_callback_ends_the_loop_before_the_next_cq),
+	TEST(stop_from_a_hook_ends_the_loop_after_that_turn),
+	TEST(loop_without_work_yields_its_cpu_and_counts_idle_turns),
+	TEST(worker_loop_runs_the_callbacks_of_its_home),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(poller, loop, tests, .lcores = 4);

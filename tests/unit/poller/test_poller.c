@@ -365,24 +365,20 @@ empty_polls_are_counted_at_the_cq(void **state)
 	assert_int_equal(cq.base.nb_empty, 2);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(turn_delivers_what_each_cq_has),
-		TEST(budget_caps_what_one_cq_gives_in_one_turn),
-		TEST(hot_cq_starves_neither_a_quiet_one_nor_a_timer),
-		TEST(hooks_are_called_in_order_whatever_they_remove_and_add),
-		TEST(hooks_come_after_the_cqs),
-		TEST(callback_may_remove_any_cq_its_own_included),
-		TEST(callback_may_put_another_cq_in_the_place_of_its_own),
-		TEST(dead_cq_is_counted_once_and_polled_no_more),
-		TEST(turn_inside_a_callback_does_nothing),
-		TEST(full_inbox_holds_the_cq_back_and_loses_nothing),
-		TEST(counters_say_what_happened),
-		TEST(empty_polls_are_counted_at_the_cq),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(turn_delivers_what_each_cq_has),
+	TEST(budget_caps_what_one_cq_gives_in_one_turn),
+	TEST(hot_cq_starves_neither_a_quiet_one_nor_a_timer),
+	TEST(hooks_are_called_in_order_whatever_they_remove_and_add),
+	TEST(hooks_come_after_the_cqs),
+	TEST(callback_may_remove_any_cq_its_own_included),
+	TEST(callback_may_put_another_cq_in_the_place_of_its_own),
+	TEST(dead_cq_is_counted_once_and_polled_no_more),
+	TEST(turn_inside_a_callback_does_nothing),
+	TEST(full_inbox_holds_the_cq_back_and_loses_nothing),
+	TEST(counters_say_what_happened),
+	TEST(empty_polls_are_counted_at_the_cq),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(poller, poller, tests, .lcores = 4);

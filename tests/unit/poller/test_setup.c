@@ -77,15 +77,11 @@ budget_above_the_maximum_is_refused(void **state)
 	assert_int_equal(plx_poller_destroy(other), 0);
 }
 
-int
-main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-	static const struct CMUnitTest tests[] = {
-		TEST(each_cq_is_added_once_up_to_the_maximum),
-		TEST(each_hook_and_argument_is_added_once_up_to_the_maximum),
-		TEST(budget_above_the_maximum_is_refused),
-	};
+static const struct CMUnitTest tests[] = {
+	TEST(each_cq_is_added_once_up_to_the_maximum),
+	TEST(each_hook_and_argument_is_added_once_up_to_the_maximum),
+	TEST(budget_above_the_maximum_is_refused),
+};
 
-	return cmocka_run_group_tests(tests, plx_test_eal_init, NULL);
-}
+PLX_TEST_SUITE(poller, setup, tests, .lcores = 4);

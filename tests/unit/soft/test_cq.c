@@ -176,16 +176,12 @@ each_completion_of_several_threads_comes_out_once_and_in_its_threads_order(void 
 	soft_cq_fini(&cq);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_goes_in_comes_out_in_order_over_many_laps),
-		cmocka_unit_test(overflow_counts_both_rings_drops_the_newest_and_the_rest_stays),
-		cmocka_unit_test(neither_ring_starves_the_other),
-		cmocka_unit_test(a_mark_is_taken_when_all_in_front_of_it_is),
-		cmocka_unit_test(each_completion_of_several_threads_comes_out_once_and_in_its_threads_order),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(what_goes_in_comes_out_in_order_over_many_laps),
+	cmocka_unit_test(overflow_counts_both_rings_drops_the_newest_and_the_rest_stays),
+	cmocka_unit_test(neither_ring_starves_the_other),
+	cmocka_unit_test(a_mark_is_taken_when_all_in_front_of_it_is),
+	cmocka_unit_test(each_completion_of_several_threads_comes_out_once_and_in_its_threads_order),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(soft, cq, tests);

@@ -145,21 +145,17 @@ a_full_table_refuses_and_takes_again_what_was_freed(void **state)
 	add(0);
 }
 
-int
-main(void)
-{
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(a_range_is_inside_from_first_to_last_byte_and_not_one_more),
-		T(sums_that_wrap_are_outside),
-		T(no_bytes_need_no_key),
-		T(a_key_opens_to_its_pd_only),
-		T(every_right_is_needed),
-		T(lkey_and_rkey_are_not_each_other),
-		T(indices_outside_the_table_are_unknown),
-		T(a_removed_key_opens_nothing_while_its_slot_is_used_by_32767_others),
-		T(a_full_table_refuses_and_takes_again_what_was_freed),
-	};
+static const struct CMUnitTest tests[] = {
+	T(a_range_is_inside_from_first_to_last_byte_and_not_one_more),
+	T(sums_that_wrap_are_outside),
+	T(no_bytes_need_no_key),
+	T(a_key_opens_to_its_pd_only),
+	T(every_right_is_needed),
+	T(lkey_and_rkey_are_not_each_other),
+	T(indices_outside_the_table_are_unknown),
+	T(a_removed_key_opens_nothing_while_its_slot_is_used_by_32767_others),
+	T(a_full_table_refuses_and_takes_again_what_was_freed),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(soft, keys, tests);

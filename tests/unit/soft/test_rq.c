@@ -58,14 +58,10 @@ a_queue_of_no_receives_takes_none(void **state)
 	soft_rq_fini(&rq);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(receives_come_out_in_order_over_many_laps),
-		cmocka_unit_test(more_sges_than_granted_are_refused),
-		cmocka_unit_test(a_queue_of_no_receives_takes_none),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(receives_come_out_in_order_over_many_laps),
+	cmocka_unit_test(more_sges_than_granted_are_refused),
+	cmocka_unit_test(a_queue_of_no_receives_takes_none),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(soft, rq, tests);

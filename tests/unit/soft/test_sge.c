@@ -82,15 +82,11 @@ only_the_bytes_in_use_are_checked(void **state)
 	soft_keys_fini(&keys);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lengths_add_up_past_32_bits),
-		cmocka_unit_test(any_cut_of_both_sides_copies_the_same_bytes),
-		cmocka_unit_test(overlapping_memory_is_copied_as_if_read_first),
-		cmocka_unit_test(only_the_bytes_in_use_are_checked),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(lengths_add_up_past_32_bits),
+	cmocka_unit_test(any_cut_of_both_sides_copies_the_same_bytes),
+	cmocka_unit_test(overlapping_memory_is_copied_as_if_read_first),
+	cmocka_unit_test(only_the_bytes_in_use_are_checked),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(soft, sge, tests);

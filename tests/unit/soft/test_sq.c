@@ -103,16 +103,12 @@ the_timers_are_those_of_the_standard(void **state)
 	assert_true(soft_timer_ack_ns(0) == SOFT_TIMER_NEVER);
 }
 
-int
-main(void)
-{
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(a_slot_is_free_when_a_completion_at_or_behind_it_was_polled),
-		T(late_completions_of_the_last_user_give_the_next_no_slots),
-		T(a_kept_wr_owns_its_list_and_its_inline_payload),
-		T(the_timers_are_those_of_the_standard),
-	};
+static const struct CMUnitTest tests[] = {
+	T(a_slot_is_free_when_a_completion_at_or_behind_it_was_polled),
+	T(late_completions_of_the_last_user_give_the_next_no_slots),
+	T(a_kept_wr_owns_its_list_and_its_inline_payload),
+	T(the_timers_are_those_of_the_standard),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(soft, sq, tests);

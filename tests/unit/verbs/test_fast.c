@@ -346,22 +346,18 @@ dead_cq_is_told_after_what_it_had(void **state)
 
 #define fast_test(f) cmocka_unit_test_setup(f, provider_reset)
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		fast_test(each_flag_reaches_the_provider_alone),
-		fast_test(each_kind_is_translated_with_its_fields),
-		fast_test(burst_is_one_post_a_chain),
-		fast_test(what_fits_is_counted_also_across_chains),
-		fast_test(each_way_to_fail_is_minus_errno),
-		fast_test(unnamed_bad_wr_means_nothing_was_posted),
-		fast_test(missing_kind_breaks_the_chain_off),
-		fast_test(qp_that_is_not_up_posts_nothing),
-		fast_test(receives_are_counted_the_same_way),
-		fast_test(poll_asks_once_unless_there_is_more),
-		fast_test(dead_cq_is_told_after_what_it_had),
-	};
+static const struct CMUnitTest tests[] = {
+	fast_test(each_flag_reaches_the_provider_alone),
+	fast_test(each_kind_is_translated_with_its_fields),
+	fast_test(burst_is_one_post_a_chain),
+	fast_test(what_fits_is_counted_also_across_chains),
+	fast_test(each_way_to_fail_is_minus_errno),
+	fast_test(unnamed_bad_wr_means_nothing_was_posted),
+	fast_test(missing_kind_breaks_the_chain_off),
+	fast_test(qp_that_is_not_up_posts_nothing),
+	fast_test(receives_are_counted_the_same_way),
+	fast_test(poll_asks_once_unless_there_is_more),
+	fast_test(dead_cq_is_told_after_what_it_had),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(verbs, fast, tests);

@@ -148,17 +148,13 @@ invalidated_key_comes_as_it_is(void **state)
 	assert_int_equal(wc.imm, 0);
 }
 
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(error_keeps_its_cause_and_nothing_undefined),
-		cmocka_unit_test(unknown_status_is_a_general_error_with_its_number),
-		cmocka_unit_test(each_opcode_has_its_name_and_length),
-		cmocka_unit_test(unknown_opcode_is_told),
-		cmocka_unit_test(immediate_comes_in_host_order),
-		cmocka_unit_test(invalidated_key_comes_as_it_is),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(error_keeps_its_cause_and_nothing_undefined),
+	cmocka_unit_test(unknown_status_is_a_general_error_with_its_number),
+	cmocka_unit_test(each_opcode_has_its_name_and_length),
+	cmocka_unit_test(unknown_opcode_is_told),
+	cmocka_unit_test(immediate_comes_in_host_order),
+	cmocka_unit_test(invalidated_key_comes_as_it_is),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PLX_TEST_SUITE(verbs, wc, tests);
