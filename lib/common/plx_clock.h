@@ -24,6 +24,8 @@
 
 #include <rte_cycles.h>
 
+#include "plx_common.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -56,7 +58,7 @@ struct plx_clock plx_clock_calibrate(const struct plx_clock_source *src, uint64_
 /** This machine's clock; calibrates at the first call (about 0.1 s), then returns the same. */
 const struct plx_clock *plx_clock_get(void);
 
-static inline uint64_t
+PLX_INLINE uint64_t
 plx_clock_monotonic_ns(void)
 {
 	struct timespec ts;
@@ -66,7 +68,7 @@ plx_clock_monotonic_ns(void)
 }
 
 /** Now, in ticks of @p clock. */
-static inline uint64_t
+PLX_INLINE uint64_t
 plx_clock_now(const struct plx_clock *clock)
 {
 	return clock->tsc ? rte_rdtsc() : plx_clock_monotonic_ns();
@@ -74,7 +76,7 @@ plx_clock_now(const struct plx_clock *clock)
 
 /** @p ticks of @p clock in nanoseconds, rounded down; exact as long as the result fits in 64 bits,
  * which is 584 years. */
-static inline uint64_t
+PLX_INLINE uint64_t
 plx_clock_ns(const struct plx_clock *clock, uint64_t ticks)
 {
 	return (uint64_t)(((unsigned __int128)ticks * 1000000000u) / clock->hz);

@@ -24,15 +24,11 @@
 extern "C" {
 #endif
 
-#define PLX_VERSION_MAJOR 0
-#define PLX_VERSION_MINOR 1
-#define PLX_VERSION_PATCH 0
-
 /** "major.minor.patch" of the library that is linked, which may differ from the headers'. */
 const char *plx_version(void);
 
 /** Whether @p err (0 or -errno) says "nothing was done, make progress and call again". */
-static inline bool
+PLX_INLINE bool
 plx_is_retry(int err)
 {
 	return err == -11; /* -EAGAIN, without <errno.h> in every header */

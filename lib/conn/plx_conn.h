@@ -129,7 +129,7 @@ struct plx_conn {
  * CQEs that a connection may have in its CQ at once, from the granted depths. The one formula of admission: the sum over
  * a CQ's connections never exceeds its granted size, so that a CQ cannot overflow and is never resized.
  */
-static inline uint32_t
+PLX_INLINE uint32_t
 plx_conn_cqes(const struct plx_qp_cap *granted)
 {
 	return granted->send_depth + granted->recv_depth;
@@ -167,7 +167,7 @@ int plx_conn_close(struct plx_conn *conn);
  */
 int plx_conn_destroy(struct plx_conn *conn);
 
-static inline enum plx_conn_state
+PLX_INLINE enum plx_conn_state
 plx_conn_state(const struct plx_conn *conn)
 {
 	/* More than acquire for a submitter's second look (submitters_gone()); the same instruction on x86 and arm64. */
@@ -176,14 +176,14 @@ plx_conn_state(const struct plx_conn *conn)
 
 const char *plx_conn_state_name(unsigned int state);
 
-static inline void *
+PLX_INLINE void *
 plx_conn_arg(const struct plx_conn *conn)
 {
 	return conn->arg;
 }
 
 /** The connection of an op that has been submitted. Valid until it is destroyed. */
-static inline struct plx_conn *
+PLX_INLINE struct plx_conn *
 plx_op_conn(const struct plx_op *op)
 {
 	return op->queue != NULL ? (struct plx_conn *)op->queue->conn : NULL;
@@ -214,7 +214,7 @@ void plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t ta
 	struct plx_submit_err *err);
 
 /** Whether nothing at all is remarkable about @p op, so that plx_conn_check() would say 0. */
-static inline bool
+PLX_INLINE bool
 plx_conn_op_plain(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op)
 {
 	uint32_t kinds = q == &conn->sq ? conn->kinds : PLX_KIND(PLX_OPCODE_RECV);
@@ -234,7 +234,7 @@ plx_conn_op_plain(const struct plx_conn *conn, const struct plx_op_queue *q, con
 /**
  * The submit path: checks, credit, one chained post. With a constant @p fast the compiler inlines through to the device.
  */
-static inline __attribute__((always_inline)) uint16_t
+PLX_ALWAYS_INLINE uint16_t
 plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn, struct plx_op_queue *q,
 	struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
@@ -290,21 +290,21 @@ plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn,
  * post then fails completes with PLX_ST_POST_FAILED, one whose connection closes with PLX_ST_STOPPED.
  * Any thread.
  */
-static inline uint16_t
+PLX_INLINE uint16_t
 plx_conn_submit_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
 	return plx_conn_post_burst_with(conn->fast, conn, &conn->sq, ops, n, err);
 }
 
 /** The same for receives. They may be submitted before the connection is READY. */
-static inline uint16_t
+PLX_INLINE uint16_t
 plx_conn_recv_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
 	return plx_conn_post_burst_with(conn->fast, conn, &conn->rq, ops, n, err);
 }
 
 /** Submit one op, send queue or receive as its kind says. 0 or -errno. */
-static inline int
+PLX_INLINE int
 plx_conn_submit(struct plx_conn *conn, struct plx_op *op)
 {
 	struct plx_submit_err err = {0, 0, 0, 0};

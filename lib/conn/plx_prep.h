@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /** Aim a prepared op of @p len bytes at @p to at @p off, where it needs @p right. */
-static inline void
+PLX_INLINE void
 plx_prep_set_remote(struct plx_op *op, const struct plx_remote *to, uint64_t off, uint64_t len, uint32_t right)
 {
 	int err = plx_remote_check(to, off, len, right);
@@ -36,7 +36,7 @@ plx_prep_set_remote(struct plx_op *op, const struct plx_remote *to, uint64_t off
 }
 
 /** Write the view @p from to @p to at @p off. */
-static inline void
+PLX_INLINE void
 plx_prep_write(struct plx_op *op, const struct plx_view *from, const struct plx_remote *to, uint64_t off,
 	plx_op_cb_t cb, void *arg)
 {
@@ -45,7 +45,7 @@ plx_prep_write(struct plx_op *op, const struct plx_view *from, const struct plx_
 }
 
 /** Read as many bytes as @p into has from @p from at @p off. */
-static inline void
+PLX_INLINE void
 plx_prep_read(struct plx_op *op, const struct plx_view *into, const struct plx_remote *from, uint64_t off,
 	plx_op_cb_t cb, void *arg)
 {
@@ -57,7 +57,7 @@ plx_prep_read(struct plx_op *op, const struct plx_view *into, const struct plx_r
  * Give a prepared write or read the @p n SGEs at @p list, and look at the remote range again: with
  * plx_op_set_sges() alone it would be that of the one buffer.
  */
-static inline void
+PLX_INLINE void
 plx_prep_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n, const struct plx_remote *to, uint64_t off)
 {
 	uint64_t len = 0;
@@ -69,13 +69,13 @@ plx_prep_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n, con
 		op->wr.opcode == PLX_OPCODE_READ ? PLX_ACCESS_REMOTE_READ : PLX_ACCESS_REMOTE_WRITE);
 }
 
-static inline void
+PLX_INLINE void
 plx_prep_send(struct plx_op *op, const struct plx_view *from, plx_op_cb_t cb, void *arg)
 {
 	plx_op_prep(op, PLX_OPCODE_SEND, from->addr, from->len, from->lkey, cb, arg);
 }
 
-static inline void
+PLX_INLINE void
 plx_prep_recv(struct plx_op *op, const struct plx_view *into, plx_op_cb_t cb, void *arg)
 {
 	plx_op_prep(op, PLX_OPCODE_RECV, into->addr, into->len, into->lkey, cb, arg);

@@ -23,7 +23,7 @@ extern "C" {
  * as a rule). Returns what @p attempt returned last, or -ETIMEDOUT after @p timeout_ns with nothing done.
  * The first attempt costs no clock.
  */
-static inline int
+PLX_INLINE int
 plx_retry(int (*attempt)(void *arg), void *arg, unsigned int (*progress)(void *arg), void *progress_arg,
 	uint64_t timeout_ns)
 {

@@ -82,13 +82,13 @@ struct plx_cq {
 	uint32_t nb_qps;   /**< send and receive queues that complete here; lib/device's, atomic */
 };
 
-static inline uint16_t
+PLX_INLINE uint16_t
 plx_qp_post_send(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	return qp->fast->post_send(qp, wrs, n, err);
 }
 
-static inline uint16_t
+PLX_INLINE uint16_t
 plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	return qp->fast->post_recv(qp, wrs, n, err);
@@ -98,7 +98,7 @@ plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n,
  * Poll, and count. Once a poll has found the CQ empty, or nb_cqe completions have come out, everything that was in it
  * before has been seen (contract 1.6).
  */
-static inline int
+PLX_INLINE int
 plx_cq_poll(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)
 {
 	int got = cq->fast->poll_cq(cq, wcs, n);

@@ -184,13 +184,13 @@ void plx_dispatcher_run_early(struct plx_dispatcher *d);
  * OWNED, owner: one post call begins / has returned; once per call, not per op. What completed meanwhile waits
  * for the next deliver or once, so that no callback runs inside the submit that posted its op.
  */
-static inline void
+PLX_INLINE void
 plx_dispatcher_post_begin(struct plx_dispatcher *d)
 {
 	d->nb_posting++;
 }
 
-static inline void
+PLX_INLINE void
 plx_dispatcher_post_end(struct plx_dispatcher *d)
 {
 	d->nb_posting--;

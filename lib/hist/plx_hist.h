@@ -63,7 +63,7 @@ struct plx_hist {
 void plx_hist_reset(struct plx_hist *h);
 
 /** The bucket of @p value. */
-static inline unsigned int
+PLX_INLINE unsigned int
 plx_hist_index(uint64_t value)
 {
 	unsigned int octave;
@@ -79,7 +79,7 @@ uint64_t plx_hist_bucket_min(unsigned int index);
 uint64_t plx_hist_bucket_max(unsigned int index);
 
 /** Two halves, low first, as one number. */
-static inline unsigned __int128
+PLX_INLINE unsigned __int128
 plx_hist_wide(const uint64_t half[2])
 {
 	return ((unsigned __int128)half[1] << 64) | half[0];
@@ -91,7 +91,7 @@ plx_hist_wide(const uint64_t half[2])
  * who sees a sample there sees a min and max that cover it. Partners: sums_try_read() and
  * buckets_read() in hist.c.
  */
-static inline void
+PLX_INLINE void
 plx_hist_open(struct plx_hist *h, uint64_t min, uint64_t max)
 {
 	__atomic_store_n(&h->seq, h->seq + 1, __ATOMIC_RELAXED);
@@ -101,13 +101,13 @@ plx_hist_open(struct plx_hist *h, uint64_t min, uint64_t max)
 		__atomic_store_n(&h->max, max, __ATOMIC_RELAXED);
 }
 
-static inline void
+PLX_INLINE void
 plx_hist_add(struct plx_hist *h, unsigned int index, uint64_t n)
 {
 	__atomic_store_n(&h->bucket[index], h->bucket[index] + n, __ATOMIC_RELEASE);
 }
 
-static inline void
+PLX_INLINE void
 plx_hist_close(struct plx_hist *h, uint64_t n, unsigned __int128 sum, unsigned __int128 sum_sq)
 {
 	unsigned __int128 all = plx_hist_wide(h->sum) + sum; /* 2^64 samples of 2^64 fit */
@@ -124,7 +124,7 @@ plx_hist_close(struct plx_hist *h, uint64_t n, unsigned __int128 sum, unsigned _
 }
 
 /** Count @p value once. Writer only; on the warm path, hence inline. */
-static inline void
+PLX_INLINE void
 plx_hist_record(struct plx_hist *h, uint64_t value)
 {
 	plx_hist_open(h, value, value);

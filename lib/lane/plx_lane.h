@@ -108,7 +108,7 @@ unsigned int plx_lane_recv_other(struct plx_lane *lane, void *elems, unsigned in
  *
  * What the caller wrote before is visible to who receives the element.
  */
-static inline unsigned int
+PLX_INLINE unsigned int
 plx_lane_send(struct plx_lane *lane, const void *elems, unsigned int n)
 {
 	unsigned int lcore = rte_lcore_id();
@@ -122,7 +122,7 @@ plx_lane_send(struct plx_lane *lane, const void *elems, unsigned int n)
 }
 
 /* Consumer only: @p nb elements lay in one ring. */
-static inline void
+PLX_INLINE void
 plx_lane_saw(struct plx_lane *lane, unsigned int nb)
 {
 	if (nb > lane->high_water)
@@ -136,7 +136,7 @@ plx_lane_saw(struct plx_lane *lane, unsigned int nb)
  * the one where it last ended: a producer that always has more to give keeps no other waiting for
  * longer than one call per producer.
  */
-static inline unsigned int
+PLX_INLINE unsigned int
 plx_lane_recv(struct plx_lane *lane, void *elems, unsigned int n)
 {
 	unsigned int nb, left;

@@ -114,7 +114,7 @@ struct plx_remote plx_remote_of_region(const struct plx_region *region);
 struct plx_remote plx_remote_of(const struct plx_view *view);
 
 /** Whether @p len bytes at @p off lie in @p whole bytes, however large the numbers. */
-static inline bool
+PLX_INLINE bool
 plx_range_fits(uint64_t whole, uint64_t off, uint64_t len)
 {
 	return off <= whole && len <= whole - off; /* off + len could overflow */
@@ -124,7 +124,7 @@ plx_range_fits(uint64_t whole, uint64_t off, uint64_t len)
  * Whether an op may touch @p len bytes at @p off of @p r with @p right (PLX_ACCESS_REMOTE_*), so that it is refused
  * here and not on the wire. 0, -ERANGE, -EACCES; the range is looked at first.
  */
-static inline int
+PLX_INLINE int
 plx_remote_check(const struct plx_remote *r, uint64_t off, uint64_t len, uint32_t right)
 {
 	if (!plx_range_fits(r->len, off, len))

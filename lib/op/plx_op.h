@@ -136,7 +136,7 @@ struct plx_result {
 void plx_op_result(const struct plx_op *op, struct plx_result *res);
 
 /** Whether the op is COMPLETED. From its home lcore, or any other thread that then only reads its result. */
-static inline bool
+PLX_INLINE bool
 plx_op_is_done(const struct plx_op *op)
 {
 	/* Pairs with the release in plx_op_complete(): the result is whole. */
@@ -144,27 +144,27 @@ plx_op_is_done(const struct plx_op *op)
 }
 
 /** The present wr_id. It names this use of the op and no other. */
-static inline uint64_t
+PLX_INLINE uint64_t
 plx_op_id(const struct plx_op *op)
 {
 	return __atomic_load_n(&op->wr.wr_id, __ATOMIC_RELAXED);
 }
 
-static inline uint32_t
+PLX_INLINE uint32_t
 plx_op_generation(const struct plx_op *op)
 {
 	return (uint32_t)(plx_op_id(op) >> 32);
 }
 
 /** Application bytes behind the op: priv_size of its pool. */
-static inline void *
+PLX_INLINE void *
 plx_op_priv(struct plx_op *op)
 {
 	return op + 1;
 }
 
 /** Every change of state is made here, so that other threads may look (relaxed: nothing hangs on it). */
-static inline void
+PLX_INLINE void
 plx_op_set_state(struct plx_op *op, enum plx_op_state state)
 {
 	__atomic_store_n(&op->state, (uint8_t)state, __ATOMIC_RELAXED);
@@ -173,7 +173,7 @@ plx_op_set_state(struct plx_op *op, enum plx_op_state state)
 /* ---- prepare ------------------------------------------------------------------------------- */
 
 /** End this use of the op: older wr_ids are stale from here on. */
-static inline void
+PLX_INLINE void
 plx_op_renew(struct plx_op *op)
 {
 	__atomic_store_n(&op->wr.wr_id, op->wr.wr_id + (UINT64_C(1) << 32), __ATOMIC_RELAXED);
@@ -183,7 +183,7 @@ plx_op_renew(struct plx_op *op)
 bool plx_op_begin_again(struct plx_op *op);
 
 /** Make @p op PREPARED; false, and nothing changed, if it is posted (a submit will say -EBUSY). */
-static inline bool
+PLX_INLINE bool
 plx_op_begin(struct plx_op *op)
 {
 	if (__builtin_expect(op->state != PLX_OP_FREE, 0) && !plx_op_begin_again(op))
@@ -197,7 +197,7 @@ plx_op_begin(struct plx_op *op)
  * @p cb with @p arg is called at home; NULL for an op that is polled.
  * The op must be FREE, PREPARED or COMPLETED; on a posted op nothing happens and submit refuses it.
  */
-static inline void
+PLX_INLINE void
 plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t len, uint32_t lkey,
 	plx_op_cb_t cb, void *arg)
 {
@@ -215,20 +215,20 @@ plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t 
 	op->arg = arg;
 }
 
-static inline void
+PLX_INLINE void
 plx_op_prep_send(struct plx_op *op, const void *addr, size_t len, uint32_t lkey, plx_op_cb_t cb, void *arg)
 {
 	plx_op_prep(op, PLX_OPCODE_SEND, addr, len, lkey, cb, arg);
 }
 
-static inline void
+PLX_INLINE void
 plx_op_prep_recv(struct plx_op *op, void *addr, size_t len, uint32_t lkey, plx_op_cb_t cb, void *arg)
 {
 	plx_op_prep(op, PLX_OPCODE_RECV, addr, len, lkey, cb, arg);
 }
 
 /** The target of a prepared write or read, as raw numbers; plx_prep.h has it checked against a plx_remote. */
-static inline void
+PLX_INLINE void
 plx_op_set_remote(struct plx_op *op, uint64_t remote_addr, uint32_t rkey)
 {
 	op->wr.remote_addr = remote_addr;
@@ -239,7 +239,7 @@ plx_op_set_remote(struct plx_op *op, uint64_t remote_addr, uint32_t rkey)
  * Give a prepared op the @p n SGEs at @p list instead of its one buffer. The list must live until submit returns.
  * A write or read on a plx_remote takes plx_prep_set_sges() (plx_prep.h). More than PLX_OP_SGES of them can be submitted from the connection's owner lcore only.
  */
-static inline void
+PLX_INLINE void
 plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
 {
 	op->wr.sg_list = list;
@@ -247,14 +247,14 @@ plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
 }
 
 /** Add PLX_WR_FENCE, _SOLICITED, _INLINE to a prepared op. */
-static inline void
+PLX_INLINE void
 plx_op_add_flags(struct plx_op *op, uint8_t flags)
 {
 	op->wr.flags |= flags;
 }
 
 /** Let a prepared op complete on lcore @p home whatever its connection says. */
-static inline void
+PLX_INLINE void
 plx_op_set_home(struct plx_op *op, unsigned int home)
 {
 	op->home = (uint16_t)home;
@@ -267,7 +267,7 @@ int plx_op_again(struct plx_op *op);
 /* ---- for lib/dispatcher and lib/conn: the two sides of the state machine -------------------- */
 
 /** Owner: the device gets the op. Before the post call: the CQE may come during it (contract 1.9). */
-static inline void
+PLX_INLINE void
 plx_op_arm(struct plx_op *op)
 {
 	/* Relaxed: whoever delivers this id got it from the device after the post, and a stale id
@@ -276,14 +276,14 @@ plx_op_arm(struct plx_op *op)
 }
 
 /** Owner: the device does not have the op after all. */
-static inline void
+PLX_INLINE void
 plx_op_disarm(struct plx_op *op)
 {
 	__atomic_store_n(&op->device_word, 0, __ATOMIC_RELAXED);
 }
 
 /** Owner: whether @p wr_id is the use of the op that the device has; then it no longer has it. */
-static inline bool
+PLX_INLINE bool
 plx_op_claim(struct plx_op *op, uint64_t wr_id)
 {
 	if (__builtin_expect(__atomic_load_n(&op->device_word, __ATOMIC_RELAXED) != wr_id, 0))
@@ -293,7 +293,7 @@ plx_op_claim(struct plx_op *op, uint64_t wr_id)
 }
 
 /** The same where any thread may deliver: exactly one caller wins. */
-static inline bool
+PLX_INLINE bool
 plx_op_claim_shared(struct plx_op *op, uint64_t wr_id)
 {
 	uint64_t expected = wr_id;
@@ -304,7 +304,7 @@ plx_op_claim_shared(struct plx_op *op, uint64_t wr_id)
 }
 
 /** Home: the CQE is here. False: nobody waits, the caller puts the node. */
-static inline bool
+PLX_INLINE bool
 plx_op_complete(struct plx_op *op)
 {
 	if (__builtin_expect(op->state == PLX_OP_ORPHANED, 0))

@@ -74,13 +74,13 @@ int plx_op_pool_refuse(struct plx_op_pool *pool);
 void plx_op_pool_note_get(struct plx_op **ops, unsigned int n);
 void plx_op_pool_note_put(struct plx_op **ops, unsigned int n);
 #else
-static inline void
+PLX_INLINE void
 plx_op_pool_note_get(struct plx_op **ops, unsigned int n)
 {
 	(void)ops;
 	(void)n;
 }
-static inline void
+PLX_INLINE void
 plx_op_pool_note_put(struct plx_op **ops, unsigned int n)
 {
 	(void)ops;
@@ -89,7 +89,7 @@ plx_op_pool_note_put(struct plx_op **ops, unsigned int n)
 #endif
 
 /** Take @p n ops, all or none. 0, or -EAGAIN: retry after progress. */
-static inline int
+PLX_INLINE int
 plx_op_get_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
 	if (__builtin_expect(rte_mempool_get_bulk(pool->mp, (void **)ops, n) != 0, 0))
@@ -99,7 +99,7 @@ plx_op_get_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 }
 
 /** Take one op, or NULL: retry after progress. */
-static inline struct plx_op *
+PLX_INLINE struct plx_op *
 plx_op_get(struct plx_op_pool *pool)
 {
 	struct plx_op *op;
@@ -117,7 +117,7 @@ plx_op_get(struct plx_op_pool *pool)
  * Give back @p n ops of @p pool, FREE, PREPARED or COMPLETED; results are discarded. Returns how many were put: fewer
  * than @p n means that ops[returned] is posted, and stays so (plx_op_abandon() gives up on a posted op).
  */
-static inline unsigned int
+PLX_INLINE unsigned int
 plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
 	unsigned int i;
@@ -140,14 +140,14 @@ plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 #endif
 
 /** Give back one op. 0, or -EBUSY: it is posted. */
-static inline int
+PLX_INLINE int
 plx_op_put(struct plx_op *op)
 {
 	return plx_op_put_bulk(op->pool, &op, 1) == 1 ? 0 : -16; /* -EBUSY */
 }
 
 /** The op whose slot and tag @p wr_id has, of whatever generation; NULL if it is none of this pool's. */
-static inline struct plx_op *
+PLX_INLINE struct plx_op *
 plx_op_find(const struct plx_op_pool *pool, uint64_t wr_id)
 {
 	uint32_t slot = (uint32_t)wr_id - (pool->tag << 24);

@@ -32,7 +32,7 @@ struct plx_op_list {
 	uint32_t nb;
 };
 
-static inline void
+PLX_INLINE void
 plx_op_list_append(struct plx_op_list *list, struct plx_op *op)
 {
 	op->next = NULL;
@@ -44,7 +44,7 @@ plx_op_list_append(struct plx_op_list *list, struct plx_op *op)
 }
 
 /** The oldest op of @p list, taken off it; NULL when it is empty. */
-static inline struct plx_op *
+PLX_INLINE struct plx_op *
 plx_op_list_take(struct plx_op_list *list)
 {
 	struct plx_op *op = list->first;
@@ -77,7 +77,7 @@ int plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id);
 void plx_op_queue_fini(struct plx_op_queue *q);
 
 /** Posts that still fit; 0 when submitters must take the slow path. */
-static inline uint32_t
+PLX_INLINE uint32_t
 plx_op_queue_room(const struct plx_op_queue *q)
 {
 	uint32_t used = q->head - q->tail;
@@ -86,7 +86,7 @@ plx_op_queue_room(const struct plx_op_queue *q)
 }
 
 /** Whether an op of the queue is still in the device's hands. */
-static inline bool
+PLX_INLINE bool
 plx_op_queue_idle(const struct plx_op_queue *q)
 {
 	return q->head == q->tail && q->lost == NULL;
@@ -96,7 +96,7 @@ plx_op_queue_idle(const struct plx_op_queue *q)
 void plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op);
 
 /** The completion of @p op, posted on @p q, is here. */
-static inline void
+PLX_INLINE void
 plx_op_queue_retire(struct plx_op_queue *q, struct plx_op *op)
 {
 	if (__builtin_expect(op->seq == q->tail, 1))

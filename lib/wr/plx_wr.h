@@ -49,7 +49,7 @@ enum plx_opcode {
 #define PLX_KIND(opcode) (1u << (opcode)) /**< one opcode as a bit, for capability masks */
 
 /** "send", "write", ...; "unknown" outside the enum. */
-static inline const char *
+PLX_INLINE const char *
 plx_opcode_name(unsigned int opcode)
 {
 	static const char *const names[] = {"send", "send-imm", "send-inv", "write", "write-imm", "read",
