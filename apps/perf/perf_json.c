@@ -12,23 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/** A string: devargs come from the user and may have anything in them. */
-static void
-put_string(const char *text, FILE *out)
-{
-	fputc('"', out);
-	for (; *text != '\0'; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c > 0x7e) /* bytes, not UTF-8 that may be broken */
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
-	}
-	fputc('"', out);
-}
+#include "app_json.h"
 
 /** A number that JSON has: no NaN, no infinity. */
 static void
@@ -77,10 +61,10 @@ perf_json(const struct perf *perf, const struct perf_result *res, FILE *out)
 	const struct plx_clock *clock = perf->loop->clock;
 
 	fputs("{\"device\":", out);
-	put_string(opts->device, out);
+	app_json_string(opts->device, out);
 	fputs(",\"fault\":", out);
 	if (opts->fault != NULL)
-		put_string(opts->fault, out);
+		app_json_string(opts->fault, out);
 	else
 		fputs("null", out);
 	fprintf(out, ",\"op\":\"%s\",\"size\":%u,\"connections\":%u,\"depth\":%u,\"burst\":%u",

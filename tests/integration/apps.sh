@@ -112,6 +112,19 @@ info_refuses_bad_options() {
 	run loopback0
 	ends_with 2
 	last_names plx-info loopback0
+	run --json=1
+	ends_with 2
+	last_names plx-info --json
+	run --jsonn -d loopback0
+	ends_with 2
+	last_names plx-info --jsonn
+	[[ -z $out ]] || fail 'wants nothing on stdout'
+}
+info_json_of_an_unknown_device_is_empty() {
+	run --json -d nope0
+	ends_with 2
+	[[ -z $out ]] || fail 'wants nothing on stdout'
+	last_names plx-info nope0 loopback0
 }
 
 "$case"
