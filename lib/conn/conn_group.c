@@ -112,7 +112,6 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 {
 	struct plx_conn *conn = q->conn;
 	struct plx_op_list *waiting = conn_waiting(conn, q);
-	uint32_t room;
 
 	/* By the state: a close that was asked for elsewhere, and told that the lane is full, is none. */
 	if (!conn_state_admits(conn, q)) {
@@ -122,8 +121,7 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 		return;
 	}
 	conn_update_limit(conn, q);
-	room = plx_op_queue_room(q);
-	if (n <= room) {
+	if (n <= plx_op_queue_room(q)) {
 		conn_unqueue(conn, n);
 		conn_post_taken(conn, q, ops, (uint16_t)n);
 		return;

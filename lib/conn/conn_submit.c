@@ -22,9 +22,29 @@ plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, 
 	q->head -= ready - taken;
 	for (uint16_t i = taken; i < ready; i++) {
 		plx_op_disarm(ops[i]);
-		plx_op_set_state(ops[i], PLX_OP_PREPARED);
+		plx_op_prepared_again(ops[i]);
 	}
 	*err = (struct plx_submit_err){.code = code, .index = taken, .got = ready - taken};
+}
+
+uint16_t
+plx_conn_take_rest(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t at, uint16_t n,
+	struct plx_submit_err *err)
+{
+	for (; at < n; at++) {
+		struct plx_op *op = ops[at];
+
+		if (plx_conn_check(conn, q, op, err) != 0) {
+			err->index = at;
+			break;
+		}
+		plx_op_posted(op, conn->home);
+		op->queue = q;
+		op->seq = q->head + at;
+		q->slots[op->seq & q->mask] = op;
+		plx_op_arm(op);
+	}
+	return at;
 }
 
 /* ---- ops that are taken already ---------------------------------------------------------- */
@@ -119,10 +139,8 @@ not_connected(const struct plx_conn *conn, struct plx_submit_err *err)
 static void
 hold_one(struct plx_conn *conn, struct plx_op *op)
 {
-	if (!(op->attention & PLX_OP_OWN_HOME))
-		op->home = conn->home;
 	op->queue = &conn->sq;
-	plx_op_set_state(op, PLX_OP_POSTED);
+	plx_op_posted(op, conn->home);
 	plx_op_list_append(&conn->held, op);
 }
 
@@ -221,14 +239,12 @@ submit_elsewhere(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **
 			err->index = ready;
 			break;
 		}
-		if (!(op->attention & PLX_OP_OWN_HOME))
-			op->home = conn->home;
 		op->queue = q;
-		plx_op_set_state(op, PLX_OP_POSTED);
+		plx_op_posted(op, conn->home);
 	}
 	sent = (uint16_t)plx_lane_send(conn->group->lane, ops, ready);
 	for (uint16_t i = sent; i < ready; i++)
-		plx_op_set_state(ops[i], PLX_OP_PREPARED);
+		plx_op_prepared_again(ops[i]);
 	if (sent < ready || (ready == room && room < n))
 		*err = (struct plx_submit_err){.code = -EAGAIN,
 			.index = sent,

@@ -209,71 +209,87 @@ uint16_t plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, str
 int plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op,
 	struct plx_submit_err *err);
 
+/** Cold: make ops[at] to ops[n-1] ready for the post, with all checks. Returns how many are, *err says why not all. */
+uint16_t plx_conn_take_rest(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t at, uint16_t n,
+	struct plx_submit_err *err);
+
 /** Cold: of ops[taken] to ops[ready-1] the post did not take the first, for @p code. Undo them, say why. */
 void plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, uint16_t ready, int code,
 	struct plx_submit_err *err);
 
 /** Whether nothing at all is remarkable about @p op, so that plx_conn_check() would say 0. */
 PLX_INLINE bool
-plx_conn_op_plain(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op)
+plx_conn_op_plain(const struct plx_op *op, uint32_t kinds, uint32_t max_len)
 {
-	uint32_t kinds = q == &conn->sq ? conn->kinds : PLX_KIND(PLX_OPCODE_RECV);
-	uint32_t limit = conn->max_msg_sz;
+	/* As others may see it: an op that is posted already has another writer. No home, no list, nothing bad. */
+	return __atomic_load_n(&op->custody, __ATOMIC_RELAXED) ==
+		       PLX_OP_CUSTODY(PLX_HOME_ANY, PLX_OP_PREPARED, 0) &&
+	       op->wr.flags == PLX_WR_SIGNALED && op->sge.length <= max_len && (kinds >> op->wr.opcode & 1);
+}
 
-	if (op->wr.flags != PLX_WR_SIGNALED) {
-		if (!(op->wr.flags & PLX_WR_SIGNALED))
-			return false;
-		if (op->wr.flags & PLX_WR_INLINE)
-			limit = conn->cap.inline_len;
-	}
-	/* The state as others may see it: an op that is posted already has another writer. */
-	return __atomic_load_n(&op->state, __ATOMIC_RELAXED) == PLX_OP_PREPARED && op->attention == 0 &&
-	       op->wr.sg_list == &op->sge && op->sge.length <= limit && (kinds >> op->wr.opcode & 1);
+/** @p n ops as the table of their WRs, with which they begin. For the compiler it is another table from here on. */
+PLX_ALWAYS_INLINE const struct plx_wr *const *
+plx_conn_wrs(struct plx_op **ops)
+{
+	const struct plx_wr *const *wrs = (const struct plx_wr *const *)ops;
+
+	__asm__ volatile("" : "+r"(wrs) : : "memory");
+	return wrs;
+}
+
+/** The submit path; @p recv says which of the two queues @p q is. */
+PLX_ALWAYS_INLINE uint16_t
+plx_conn_post_on(const struct plx_fast_ops *fast, struct plx_conn *conn, struct plx_op_queue *q, bool recv,
+	struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+{
+	const uint32_t kinds = recv ? PLX_KIND(PLX_OPCODE_RECV) : conn->kinds;
+	const uint32_t custody = PLX_OP_CUSTODY(conn->home, PLX_OP_POSTED, 0);
+	const uint32_t max_len = conn->max_msg_sz, mask = q->mask;
+	struct plx_op **const slots = q->slots;
+	uint16_t ready = 0, posted;
+	uint32_t head;
+	int code = 0;
+
+	/* The last: a long burst, or an empty one, which could go to a QP that is gone. */
+	if (__builtin_expect(rte_lcore_id() != conn->owner || !plx_op_queue_fits(q, n) ||
+			(uint16_t)(n - 1) >= PLX_POST_BURST, 0))
+		return plx_conn_submit_slow(conn, q, ops, n, err);
+	head = q->head;
+	do {
+		struct plx_op *op = ops[ready];
+
+		if (__builtin_expect(!plx_conn_op_plain(op, kinds, max_len), 0)) {
+			ready = plx_conn_take_rest(conn, q, ops, ready, n, err);
+			if (ready == 0)
+				return 0;
+			break;
+		}
+		plx_op_set_custody(op, custody);
+		op->queue = q;
+		op->seq = head;
+		slots[head & mask] = op;
+		plx_op_arm(op);
+		head++;
+	} while (++ready != n);
+	q->head += ready;
+	plx_dispatcher_post_begin(conn->dispatcher);
+	posted = recv ? fast->post_recv(conn->qp, plx_conn_wrs(ops), ready, &code)
+		      : fast->post_send(conn->qp, plx_conn_wrs(ops), ready, &code);
+	if (__builtin_expect(posted < ready, 0))
+		plx_conn_post_undo(q, ops, posted, ready, code, err);
+	plx_dispatcher_post_end(conn->dispatcher);
+	return posted;
 }
 
 /**
- * The submit path: checks, credit, one chained post. With a constant @p fast the compiler inlines through to the device.
+ * Checks, credit, one chained post to @p q, the sq or rq of @p conn. With a constant @p fast, the table of the driver
+ * that made the connection's QP, the compiler inlines through to the device.
  */
 PLX_ALWAYS_INLINE uint16_t
 plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn, struct plx_op_queue *q,
 	struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
-	const struct plx_wr *wrs[PLX_POST_BURST];
-	uint16_t ready, posted;
-	uint32_t head;
-	int code = 0;
-
-	/* The last: a long burst, or an empty one, which could go to a QP that is gone. */
-	if (__builtin_expect(rte_lcore_id() != conn->owner || n > plx_op_queue_room(q) ||
-			(uint16_t)(n - 1) >= PLX_POST_BURST, 0))
-		return plx_conn_submit_slow(conn, q, ops, n, err);
-	head = q->head;
-	for (ready = 0; ready < n; ready++) {
-		struct plx_op *op = ops[ready];
-
-		if (__builtin_expect(!plx_conn_op_plain(conn, q, op), 0) && plx_conn_check(conn, q, op, err) != 0) {
-			err->index = ready;
-			if (ready == 0)
-				return 0;
-			break;
-		}
-		if (__builtin_expect(!(op->attention & PLX_OP_OWN_HOME), 1))
-			op->home = conn->home;
-		plx_op_set_state(op, PLX_OP_POSTED);
-		op->queue = q;
-		op->seq = head + ready;
-		q->slots[(head + ready) & q->mask] = op;
-		plx_op_arm(op);
-		wrs[ready] = &op->wr;
-	}
-	q->head = head + ready;
-	plx_dispatcher_post_begin(conn->dispatcher);
-	posted = q == &conn->sq ? fast->post_send(conn->qp, wrs, ready, &code)
-				: fast->post_recv(conn->qp, wrs, ready, &code);
-	if (__builtin_expect(posted < ready, 0))
-		plx_conn_post_undo(q, ops, posted, ready, code, err);
-	plx_dispatcher_post_end(conn->dispatcher);
-	return posted;
+	return plx_conn_post_on(fast, conn, q, q == &conn->rq, ops, n, err);
 }
 
 /**
@@ -293,24 +309,30 @@ plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn,
 PLX_INLINE uint16_t
 plx_conn_submit_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
-	return plx_conn_post_burst_with(conn->fast, conn, &conn->sq, ops, n, err);
+	return plx_conn_post_on(conn->fast, conn, &conn->sq, false, ops, n, err);
 }
 
 /** The same for receives. They may be submitted before the connection is READY. */
 PLX_INLINE uint16_t
 plx_conn_recv_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
-	return plx_conn_post_burst_with(conn->fast, conn, &conn->rq, ops, n, err);
+	return plx_conn_post_on(conn->fast, conn, &conn->rq, true, ops, n, err);
 }
 
-/** Submit one op, send queue or receive as its kind says. 0 or -errno. */
+/** Submit one op, send queue or receive as its kind says. 0 or -errno. With a constant @p fast as above. */
+PLX_ALWAYS_INLINE int
+plx_conn_submit_with(const struct plx_fast_ops *fast, struct plx_conn *conn, struct plx_op *op)
+{
+	bool recv = op->wr.opcode == PLX_OPCODE_RECV;
+	struct plx_submit_err err; /* filled when it counts */
+
+	return plx_conn_post_on(fast, conn, recv ? &conn->rq : &conn->sq, recv, &op, 1, &err) == 1 ? 0 : err.code;
+}
+
 PLX_INLINE int
 plx_conn_submit(struct plx_conn *conn, struct plx_op *op)
 {
-	struct plx_submit_err err = {0, 0, 0, 0};
-	struct plx_op_queue *q = op->wr.opcode == PLX_OPCODE_RECV ? &conn->rq : &conn->sq;
-
-	return plx_conn_post_burst_with(conn->fast, conn, q, &op, 1, &err) == 1 ? 0 : err.code;
+	return plx_conn_submit_with(conn->fast, conn, op);
 }
 
 /**

@@ -27,12 +27,10 @@ plx_prep_set_remote(struct plx_op *op, const struct plx_remote *to, uint64_t off
 
 	if (op->state != PLX_OP_PREPARED)
 		return;
-	op->attention &= (uint8_t)~(PLX_OP_BAD_RANGE | PLX_OP_BAD_RIGHTS);
+	plx_op_unnote(op, PLX_OP_BAD_RANGE | PLX_OP_BAD_RIGHTS);
 	plx_op_set_remote(op, to->addr + off, to->rkey);
-	if (err == -ERANGE)
-		op->attention |= PLX_OP_BAD_RANGE;
-	else if (err != 0)
-		op->attention |= PLX_OP_BAD_RIGHTS;
+	if (err != 0)
+		plx_op_note(op, err == -ERANGE ? PLX_OP_BAD_RANGE : PLX_OP_BAD_RIGHTS);
 }
 
 /** Write the view @p from to @p to at @p off. */

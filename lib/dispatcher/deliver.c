@@ -64,24 +64,59 @@ deliver_refuse(struct plx_dispatcher *d, struct plx_op *op, uint64_t wr_id)
 	count_shared(kind, 1);
 }
 
+void
+result_fill_rest(struct plx_op *op, const struct plx_wc *wc)
+{
+	if (op->queue != NULL && op->queue != &plx_op_no_queue)
+		op->qp_num = op->queue->qp_num;
+	if (wc->status != PLX_ST_SUCCESS) {
+		op->byte_len = 0;
+		op->imm = 0;
+		op->wc_flags = 0;
+		op->vendor_err = wc->vendor_err;
+		op->raw_status = wc->raw_status;
+		return;
+	}
+	/* What arrived, for a receive. */
+	if (wc->opcode == PLX_OPCODE_RECV_WRITE_IMM && op->wr.opcode == PLX_OPCODE_RECV)
+		op->kind = wc->opcode;
+	if (wc->flags & PLX_WC_WITH_INV)
+		op->inv_rkey = wc->inv_rkey;
+}
+
+/** A completion that does not name the QP that its op is posted on. Whether it is for the op all the same. */
+static bool
+owned_misnamed(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc *wc)
+{
+	if (op->queue == &plx_op_no_queue)
+		return true;
+	if (wc->no_qp_num) {
+		plx_op_queue_retire(op->queue, op);
+		return true;
+	}
+	plx_op_arm(op);
+	count(&d->stats.misrouted, 1);
+	return false;
+}
+
 /** The op that @p wc completes, no longer in the device's hands; NULL, counted, if there is none. */
 static inline struct plx_op *
-owned_claim(struct plx_dispatcher *d, const struct plx_wc *wc)
+owned_claim(struct plx_dispatcher *d, const struct plx_op_pool *pool, const struct plx_wc *wc)
 {
-	struct plx_op *op = plx_op_find(d->pool, wc->wr_id);
+	uint32_t slot = plx_op_slot(pool, wc->wr_id);
+	struct plx_op *op = plx_op_at(pool, slot);
 
-	if (__builtin_expect(op == NULL, 0) || __builtin_expect(!plx_op_claim(op, wc->wr_id), 0)) {
+	if (__builtin_expect(slot >= pool->nb_slots, 0)) {
+		deliver_refuse(d, NULL, wc->wr_id);
+		return NULL;
+	}
+	if (__builtin_expect(!plx_op_claim(op, wc->wr_id), 0)) {
 		deliver_refuse(d, op, wc->wr_id);
 		return NULL;
 	}
-	if (__builtin_expect(op->queue != NULL, 1)) {
-		if (__builtin_expect(op->queue->qp_num != wc->qp_num, 0) && !wc->no_qp_num) {
-			plx_op_arm(op);
-			count(&d->stats.misrouted, 1);
-			return NULL;
-		}
-		plx_op_queue_retire(op->queue, op);
-	}
+	if (__builtin_expect(op->queue->qp_num != wc->qp_num, 0))
+		return owned_misnamed(d, op, wc) ? op : NULL;
+	plx_op_queue_retire(op->queue, op);
 	return op;
 }
 
@@ -103,10 +138,12 @@ owned_send(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 static inline void
 owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 {
-	if (__builtin_expect(d->nb_posting != 0, 0) || __builtin_expect(d->early.nb != 0, 0))
+	if (__builtin_expect(d->detours != 0, 0)) {
 		plx_op_list_append(&d->early, op);
-	else
+		d->detours |= PLX_DISPATCHER_EARLY;
+	} else {
 		owned_send(d, op, out);
+	}
 }
 
 void
@@ -120,32 +157,66 @@ plx_dispatcher_run_early(struct plx_dispatcher *d)
 		return;
 	d->running_early = true;
 	handoff_begin(&out);
-	for (; nb != 0 && d->nb_posting == 0; nb--)
-		owned_send(d, plx_op_list_take(&d->early), &out);
+	for (; nb != 0 && (d->detours & ~PLX_DISPATCHER_EARLY) == 0; nb--) {
+		struct plx_op *op = plx_op_list_take(&d->early);
+
+		if (d->early.nb == 0)
+			d->detours &= ~PLX_DISPATCHER_EARLY;
+		owned_send(d, op, &out);
+	}
 	handoff_flush(&out);
 	d->running_early = false;
 }
 
-static void
-owned_deliver(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
+/** The rest of a burst: @p op, which is settled, and what is behind it. */
+static __attribute__((noinline)) void
+owned_deliver_rest(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc *wcs, const struct plx_wc *end)
 {
 	struct handoff out;
-	uint64_t delivered = 0;
 
 	handoff_begin(&out);
-	if (__builtin_expect(d->early.nb != 0, 0))
-		plx_dispatcher_run_early(d);
-	for (uint16_t i = 0; i < n; i++) {
-		struct plx_op *op = owned_claim(d, &wcs[i]);
-
+	owned_route(d, op, &out);
+	for (; wcs != end; wcs++) {
+		op = owned_claim(d, d->pool, wcs);
 		if (__builtin_expect(op == NULL, 0))
 			continue;
-		delivered++;
-		result_fill(op, &wcs[i]);
+		result_fill(op, wcs);
 		owned_route(d, op, &out);
 	}
 	handoff_flush(&out);
-	count(&d->stats.delivered, delivered);
+}
+
+/** Not at home here, or nobody waits for it, or nobody may be called now. */
+static inline bool
+owned_is_special(const struct plx_dispatcher *d, const struct plx_op *op)
+{
+	uint32_t custody = __atomic_load_n(&op->custody, __ATOMIC_RELAXED);
+
+	return ((custody ^ d->here) | d->detours) != 0;
+}
+
+/* As long as nothing is special, the callback of each is called here and now. */
+void
+plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
+{
+	const struct plx_op_pool *pool = d->pool;
+	const struct plx_wc *const end = wcs + n;
+
+	count(&d->nb_taken, n);
+	if (__builtin_expect(d->detours != 0, 0))
+		plx_dispatcher_run_early(d);
+	do {
+		struct plx_op *op = owned_claim(d, pool, wcs);
+
+		if (__builtin_expect(op == NULL, 0))
+			continue;
+		result_fill(op, wcs);
+		if (__builtin_expect(owned_is_special(d, op), 0)) {
+			owned_deliver_rest(d, op, wcs + 1, end);
+			return;
+		}
+		home_call(op);
+	} while (++wcs != end);
 }
 
 void
@@ -174,12 +245,8 @@ owned_forward(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 }
 
 uint16_t
-plx_dispatcher_deliver_burst(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
+plx_dispatcher_deliver_elsewhere(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
 {
-	if (__builtin_expect(d->owner == rte_lcore_id(), 1) && d->owner != LCORE_ID_ANY) {
-		owned_deliver(d, wcs, n);
-		return n;
-	}
 	if (!dispatcher_is_shared(d))
 		return owned_forward(d, wcs, n);
 	for (uint16_t i = 0; i < n; i++)
@@ -212,7 +279,7 @@ inbox_once(struct plx_dispatcher *d)
 
 	if (got != 0) {
 		count(&d->stats.forwarded, got);
-		owned_deliver(d, wcs, (uint16_t)got);
+		plx_dispatcher_deliver_here(d, wcs, (uint16_t)got);
 	}
 	return got;
 }

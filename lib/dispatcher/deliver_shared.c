@@ -62,13 +62,12 @@ plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op)
 {
 	if (op->state != PLX_OP_PREPARED)
 		return -EBUSY;
-	if (!(op->attention & PLX_OP_OWN_HOME))
-		op->home = PLX_HOME_ANY;
-	else if (!plx_dispatcher_has_home(d, op->home))
+	if ((op->attention & PLX_OP_OWN_HOME) && !plx_dispatcher_has_home(d, op->home))
 		return -EINVAL;
 	if (dispatcher_is_shared(d) && op->home == PLX_HOME_ANY && op->cb == plx_dispatcher_keep)
 		return -EINVAL; /* nobody's list to keep it on */
-	plx_op_set_state(op, PLX_OP_POSTED);
+	op->queue = &plx_op_no_queue;
+	plx_op_posted(op, dispatcher_is_shared(d) ? PLX_HOME_ANY : (uint16_t)d->owner);
 	if (dispatcher_is_shared(d)) {
 		__atomic_store_n(&op->halves, 2, __ATOMIC_RELAXED);
 		/* Release pairs with the acquire in plx_op_claim_shared(). */
@@ -87,7 +86,7 @@ plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken)
 							  : plx_op_claim(op, op->wr.wr_id));
 
 	if (undone)
-		plx_op_set_state(op, PLX_OP_PREPARED);
+		plx_op_prepared_again(op);
 	if (dispatcher_is_shared(d)) {
 		if (!undone)
 			shared_half_done(d, op);

@@ -12,6 +12,7 @@
 #include "dispatcher_internal.h"
 #include "plx_log.h"
 
+#define NOBODY	 (LCORE_ID_ANY - 1) /* what rte_lcore_id() says to none, aliens neither */
 #define ABANDONS 1024 /* that each other thread can have on its way to one home */
 
 static int
@@ -127,6 +128,8 @@ plx_dispatcher_create(const struct plx_dispatcher_conf *conf)
 		goto fail;
 	snprintf(d->name, sizeof(d->name), "%s", conf->name);
 	d->owner = conf->mode == PLX_DISPATCHER_OWNED ? conf->owner : LCORE_ID_ANY;
+	d->deliverer = dispatcher_is_shared(d) ? NOBODY : d->owner;
+	d->here = PLX_OP_CUSTODY((uint16_t)d->owner, PLX_OP_POSTED, 0);
 	pool.name = d->name;
 	d->pool = plx_op_pool_create(&pool);
 	if (d->pool == NULL) {
@@ -171,9 +174,11 @@ void
 plx_dispatcher_stats(const struct plx_dispatcher *d, struct plx_dispatcher_stats *stats)
 {
 	const struct plx_dispatcher_stats *s = &d->stats;
+	uint64_t refused = counted(&s->stale) + counted(&s->duplicate) + counted(&s->foreign) + counted(&s->misrouted);
+	uint64_t taken = counted(&d->nb_taken); /* last: a refused one was taken before */
 
 	*stats = (struct plx_dispatcher_stats){
-		.delivered = counted(&s->delivered),
+		.delivered = dispatcher_is_shared(d) ? counted(&s->delivered) : taken - refused,
 		.stale = counted(&s->stale),
 		.duplicate = counted(&s->duplicate),
 		.foreign = counted(&s->foreign),

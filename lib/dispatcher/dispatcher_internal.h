@@ -9,6 +9,8 @@
  * The steps of a delivery that its files share.
  */
 
+#include <string.h>
+
 #include "plx_dispatcher.h"
 
 static inline bool
@@ -36,27 +38,22 @@ counted(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
+/** The half of result_fill() for what is no plain success (deliver.c). */
+void result_fill_rest(struct plx_op *op, const struct plx_wc *wc);
+
 /** Write what @p wc says into the op; on an error nothing but the fields that it defines (contract 3.5). */
 static inline void
 result_fill(struct plx_op *op, const struct plx_wc *wc)
 {
-	bool ok = wc->status == PLX_ST_SUCCESS;
+	uint32_t what; /* from the lowest byte: status, opcode, flags, no_qp_num */
 
-	op->status = wc->status;
-	/* What arrived, for a receive; the rest is known from the op, whatever the device says. */
-	op->kind = ok && wc->opcode == PLX_OPCODE_RECV_WRITE_IMM && op->wr.opcode == PLX_OPCODE_RECV
-			   ? wc->opcode
-			   : op->wr.opcode;
-	op->qp_num = op->queue != NULL ? op->queue->qp_num : wc->qp_num;
-	op->byte_len = ok ? wc->byte_len : 0;
-	op->imm = ok ? wc->imm : 0;
-	op->wc_flags = ok ? wc->flags : 0;
-	if (__builtin_expect(!ok, 0)) {
-		op->vendor_err = wc->vendor_err;
-		op->raw_status = wc->raw_status;
-	} else if (__builtin_expect(wc->flags & PLX_WC_WITH_INV, 0)) {
-		op->inv_rkey = wc->inv_rkey;
-	}
+	memcpy(&what, &wc->status, sizeof(what));
+	what = what >> 8 | what << 24; /* now an opcode, if the rest is zero */
+	memcpy((char *)op + offsetof(struct plx_op, byte_len), (const char *)wc + offsetof(struct plx_wc, byte_len), 16);
+	/* The kind is known from the op, whatever the device says. */
+	op->kind = op->wr.opcode;
+	if (__builtin_expect(what >= PLX_OPCODE_RECV_WRITE_IMM, 0))
+		result_fill_rest(op, wc);
 }
 
 /** Take an op that nobody waits for out of custody, and give it back. */
@@ -67,16 +64,24 @@ home_drop(struct plx_op *op)
 	plx_op_put(op);
 }
 
+/** On the home of an op that somebody waits for. */
+static inline void
+home_call(struct plx_op *op)
+{
+	plx_op_complete(op);
+	if (op->cb != NULL)
+		op->cb(op, op->arg);
+}
+
 /** On the op's home: tell whoever waits, or give the node back. Returns whether somebody waited. */
 static inline bool
 home_settle(struct plx_op *op)
 {
-	if (__builtin_expect(!plx_op_complete(op), 0)) {
+	if (__builtin_expect(op->state == PLX_OP_ORPHANED, 0)) {
 		home_drop(op);
 		return false;
 	}
-	if (op->cb != NULL)
-		op->cb(op, op->arg);
+	home_call(op);
 	return true;
 }
 

@@ -86,14 +86,20 @@ struct plx_dispatcher_stats {
 	uint64_t abandoned_late; /**< abandons of an op that was over already */
 };
 
+/** In detours: ops wait on the early list. */
+#define PLX_DISPATCHER_EARLY 0x10000
+
 struct plx_dispatcher {
 	struct plx_op_pool *pool;
 	unsigned int owner; /**< LCORE_ID_ANY: SHARED */
-	unsigned int nb_posting; /**< post calls that are running on the owner */
+	unsigned int deliverer; /**< the owner; nobody: SHARED */
+	uint32_t here;		/**< plx_op.custody of an op that is posted, waited for, and at home on the owner */
+	uint32_t detours;	/**< post calls that run on the owner, and PLX_DISPATCHER_EARLY: no callback now */
 	bool running_early;
-	struct plx_op_list early; /**< completed during a post */
+	struct plx_op_list early; /**< completed during a post; or later, but these come first */
 	struct plx_home *own;	 /**< the owner as a home; NULL: SHARED */
 	struct plx_lane *inbox;
+	uint64_t nb_taken;	 /**< OWNED: completions, refused ones too */
 	struct plx_dispatcher_stats stats;
 	unsigned int nb_homes;
 	struct plx_home *homes;
@@ -120,8 +126,21 @@ bool plx_dispatcher_has_home(const struct plx_dispatcher *d, unsigned int lcore)
 int plx_dispatcher_deliver(struct plx_dispatcher *d, uint64_t wr_id, enum plx_status status,
 	uint32_t byte_len, uint32_t imm, uint32_t wc_flags);
 
+/** The two halves of plx_dispatcher_deliver_burst(): OWNED, on the owner, n > 0; and whoever else. */
+void plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n);
+uint16_t plx_dispatcher_deliver_elsewhere(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n);
+
 /** Deliver @p n completions in order. Any thread. Returns how many were taken: fewer when the inbox is full. */
-uint16_t plx_dispatcher_deliver_burst(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n);
+PLX_INLINE uint16_t
+plx_dispatcher_deliver_burst(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
+{
+	if (n == 0)
+		return 0;
+	if (__builtin_expect(rte_lcore_id() != d->deliverer, 0))
+		return plx_dispatcher_deliver_elsewhere(d, wcs, n);
+	plx_dispatcher_deliver_here(d, wcs, n);
+	return n;
+}
 
 /**
  * One turn of what this lcore owes the dispatcher: as the owner empty the inbox, as a home run the callbacks of
@@ -187,13 +206,13 @@ void plx_dispatcher_run_early(struct plx_dispatcher *d);
 PLX_INLINE void
 plx_dispatcher_post_begin(struct plx_dispatcher *d)
 {
-	d->nb_posting++;
+	d->detours++;
 }
 
 PLX_INLINE void
 plx_dispatcher_post_end(struct plx_dispatcher *d)
 {
-	d->nb_posting--;
+	d->detours--;
 }
 
 /** OWNED, owner: settle a taken op for which no CQE will come, with @p status and @p err (0 or -errno). */

@@ -12,6 +12,20 @@ static_assert(sizeof(struct plx_wr) == 56, "the WR and the device word share a c
 static_assert(offsetof(struct plx_op, sge) == 64, "hot fields: line 1");
 static_assert(offsetof(struct plx_op, pool) == 128, "hot fields: two lines");
 static_assert(offsetof(struct plx_op, sges) == 192, "cold fields: one line");
+static_assert(offsetof(struct plx_op, wr) == 0, "a table of ops is a table of WRs");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "PLX_OP_CUSTODY()");
+
+#define SAME(of_op, of_wc)                                                                                   \
+	static_assert(offsetof(struct plx_op, of_op) - offsetof(struct plx_op, byte_len) ==                  \
+			offsetof(struct plx_wc, of_wc) - offsetof(struct plx_wc, byte_len),                  \
+		"results are taken over as a whole")
+
+SAME(imm, imm);
+SAME(qp_num, qp_num);
+SAME(status, status);
+SAME(kind, opcode);
+SAME(wc_flags, flags);
+SAME(reserved, no_qp_num);
 
 bool
 plx_op_begin_again(struct plx_op *op)
@@ -29,8 +43,16 @@ plx_op_again(struct plx_op *op)
 	if (op->state != PLX_OP_COMPLETED)
 		return -EBUSY;
 	plx_op_renew(op);
-	plx_op_set_state(op, PLX_OP_PREPARED);
+	plx_op_prepared_again(op);
 	return 0;
+}
+
+void
+plx_op_prepared_again(struct plx_op *op)
+{
+	uint16_t home = op->attention & PLX_OP_OWN_HOME ? op->home : PLX_HOME_ANY;
+
+	plx_op_set_custody(op, PLX_OP_CUSTODY(home, PLX_OP_PREPARED, op->attention));
 }
 
 void

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "plx_log.h"
+#include "plx_op_queue.h"
 
 #ifdef PLX_OP_POOL_CHECKED
 #include "op_pool_sanitize.h"
@@ -84,6 +85,7 @@ slot_init(struct rte_mempool *mp, void *arg, void *obj, unsigned int index)
 	memset(op, 0, mp->elt_size);
 	op->wr.wr_id = ((uint64_t)pool->tag << 24) | index;
 	op->home = PLX_HOME_ANY;
+	op->queue = &plx_op_no_queue;
 	op->pool = pool;
 	if (index == 0)
 		pool->base = (uintptr_t)op;
@@ -110,6 +112,10 @@ pool_populate(struct plx_op_pool *pool)
 	pool->stride = (uint32_t)stride;
 	if (populated == (int)pool->nb_slots)
 		rte_mempool_obj_iter(mp, slot_init, pool);
+	if (PLX_OP_POOL_DIRECT && mp->cache_size != 0) {
+		pool->caches = mp->local_cache;
+		pool->nb_caches = RTE_MAX_LCORE;
+	}
 	if (populated != (int)pool->nb_slots || pool->stride == 0) {
 		PLX_LOG(ERR, "op pool %s: mempool made %d of %u slots of %zu bytes, %s", mp->name, populated,
 			pool->nb_slots, stride, pool->stride != 0 ? "too few" : "not evenly spaced");
@@ -143,6 +149,7 @@ plx_op_pool_create(const struct plx_op_pool_conf *conf)
 		PLX_LOG(ERR, "op pool %s: all %u pool tags are taken", conf->name, PLX_OP_POOLS_MAX);
 		goto free_pool;
 	}
+	pool->first_id = pool->tag << 24;
 	snprintf(name, sizeof(name), "plx%u_%.14s", pool->tag, conf->name);
 	err = -ENOMEM;
 	/* Devices get virtual addresses; without the flag EAL leaves a gap at each page that an op would cross. */
@@ -199,8 +206,24 @@ plx_op_pool_destroy(struct plx_op_pool *pool)
 }
 
 int
-plx_op_pool_refuse(struct plx_op_pool *pool)
+plx_op_get_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
-	__atomic_fetch_add(&pool->nb_refused, 1, __ATOMIC_RELAXED);
-	return -EAGAIN;
+	if (rte_mempool_get_bulk(pool->mp, (void **)ops, n) != 0) {
+		__atomic_fetch_add(&pool->nb_refused, 1, __ATOMIC_RELAXED);
+		return -EAGAIN;
+	}
+	plx_op_pool_note_get(ops, n);
+	return 0;
+}
+
+unsigned int
+plx_op_put_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
+{
+	unsigned int i = 0;
+
+	while (i < n && plx_op_free(ops[i]))
+		i++;
+	plx_op_pool_note_put(ops, i);
+	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);
+	return i;
 }

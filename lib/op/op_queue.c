@@ -9,6 +9,8 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+struct plx_op_queue plx_op_no_queue = {.qp_num = UINT32_MAX};
+
 int
 plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id)
 {

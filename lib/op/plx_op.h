@@ -33,7 +33,8 @@
  *      state         Written by whoever prepares and submits the op, then by the home lcore alone.
  *      wr.wr_id      Written by whoever holds the op when it is reused.
  *
- * An op in POSTED or ORPHANED is in the library's custody: its fields are not the caller's.
+ * An op in POSTED or ORPHANED is in the library's custody: its fields are not the caller's. A prepared op's
+ * SGE list, flags and home are changed by the functions below, which note what submit has to look at.
  *
  * Memory: two hot cache lines (what is posted; what comes back), one cold one, then room for an
  * SGE list and the application's private bytes. The mempool's own header is one line more.
@@ -76,9 +77,14 @@ enum plx_op_state {
 #define PLX_OP_BAD_ALIGN    0x08 /**< atomic whose remote address is not 8-byte aligned: EFAULT */
 #define PLX_OP_BAD_RIGHTS   0x10 /**< remote right known to be missing: EACCES */
 #define PLX_OP_OWN_HOME	    0x20 /**< not bad: the op has a home of its own */
+#define PLX_OP_OWN_LIST	    0x40 /**< not bad: the op has an SGE list instead of its one buffer */
 
 /** No particular home: the callback runs on the lcore that delivers. */
 #define PLX_HOME_ANY 0xffff
+
+/** plx_op.custody of an op in @p state on lcore @p home: one store or one compare where all three count. */
+#define PLX_OP_CUSTODY(home, state, attention)                                                                \
+	((uint32_t)(home) | (uint32_t)(state) << 16 | (uint32_t)(attention) << 24)
 
 struct plx_op {
 	/* Line 0: written by prep, read by post. */
@@ -89,16 +95,22 @@ struct plx_op {
 	struct plx_sge sge; /**< the SGE of a one-buffer op */
 	plx_op_cb_t cb;	    /**< NULL: nobody is called, plx_op_is_done() tells */
 	void *arg;
-	struct plx_op_queue *queue; /**< that it is posted on */
+	struct plx_op_queue *queue; /**< that it is posted on; of one posted by hand plx_op_no_queue */
 	uint32_t seq;		    /**< its place in that queue */
+	union {
+		struct {
+			uint16_t home;	   /**< lcore id or PLX_HOME_ANY */
+			uint8_t state;	   /**< enum plx_op_state */
+			uint8_t attention; /**< PLX_OP_BAD_*, PLX_OP_OWN_* */
+		};
+		uint32_t custody; /**< the three as one word, PLX_OP_CUSTODY() */
+	};
+	/* Lies as in struct plx_wc. */
 	uint32_t byte_len;
 	uint32_t imm;
 	uint32_t qp_num;
-	uint16_t home; /**< lcore id or PLX_HOME_ANY */
-	uint8_t state; /**< enum plx_op_state */
-	uint8_t attention; /**< PLX_OP_BAD_*, PLX_OP_OWN_HOME */
-	uint8_t status;	   /**< enum plx_status */
-	uint8_t kind;	   /**< enum plx_opcode */
+	uint8_t status; /**< enum plx_status */
+	uint8_t kind;	/**< enum plx_opcode */
 	uint8_t wc_flags;
 	uint8_t reserved;
 
@@ -170,6 +182,25 @@ plx_op_set_state(struct plx_op *op, enum plx_op_state state)
 	__atomic_store_n(&op->state, (uint8_t)state, __ATOMIC_RELAXED);
 }
 
+PLX_INLINE void
+plx_op_set_custody(struct plx_op *op, uint32_t custody)
+{
+	__atomic_store_n(&op->custody, custody, __ATOMIC_RELAXED);
+}
+
+/** Add to, or take from, what submit has to look at. Whoever prepares the op. */
+PLX_INLINE void
+plx_op_note(struct plx_op *op, uint8_t attention)
+{
+	plx_op_set_custody(op, op->custody | PLX_OP_CUSTODY(0, 0, attention));
+}
+
+PLX_INLINE void
+plx_op_unnote(struct plx_op *op, uint8_t attention)
+{
+	plx_op_set_custody(op, op->custody & ~PLX_OP_CUSTODY(0, 0, attention));
+}
+
 /* ---- prepare ------------------------------------------------------------------------------- */
 
 /** End this use of the op: older wr_ids are stale from here on. */
@@ -182,13 +213,13 @@ plx_op_renew(struct plx_op *op)
 /** Cold half of plx_op_begin(): false if the op is in custody, which leaves it untouched. */
 bool plx_op_begin_again(struct plx_op *op);
 
-/** Make @p op PREPARED; false, and nothing changed, if it is posted (a submit will say -EBUSY). */
+/** Make @p op PREPARED, at home anywhere; false, and nothing changed, if it is posted (a submit will say -EBUSY). */
 PLX_INLINE bool
-plx_op_begin(struct plx_op *op)
+plx_op_begin(struct plx_op *op, uint8_t attention)
 {
 	if (__builtin_expect(op->state != PLX_OP_FREE, 0) && !plx_op_begin_again(op))
 		return false;
-	plx_op_set_state(op, PLX_OP_PREPARED);
+	plx_op_set_custody(op, PLX_OP_CUSTODY(PLX_HOME_ANY, PLX_OP_PREPARED, attention));
 	return true;
 }
 
@@ -201,7 +232,7 @@ PLX_INLINE void
 plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t len, uint32_t lkey,
 	plx_op_cb_t cb, void *arg)
 {
-	if (!plx_op_begin(op))
+	if (!plx_op_begin(op, len > UINT32_MAX ? PLX_OP_BAD_LENGTH : 0))
 		return;
 	op->sge.addr = (uint64_t)(uintptr_t)addr;
 	op->sge.length = (uint32_t)len;
@@ -210,7 +241,6 @@ plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t 
 	op->wr.num_sge = len != 0;
 	op->wr.opcode = (uint8_t)opcode;
 	op->wr.flags = PLX_WR_SIGNALED;
-	op->attention = len > UINT32_MAX ? PLX_OP_BAD_LENGTH : 0;
 	op->cb = cb;
 	op->arg = arg;
 }
@@ -244,6 +274,7 @@ plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
 {
 	op->wr.sg_list = list;
 	op->wr.num_sge = n;
+	plx_op_note(op, PLX_OP_OWN_LIST);
 }
 
 /** Add PLX_WR_FENCE, _SOLICITED, _INLINE to a prepared op. */
@@ -257,14 +288,25 @@ plx_op_add_flags(struct plx_op *op, uint8_t flags)
 PLX_INLINE void
 plx_op_set_home(struct plx_op *op, unsigned int home)
 {
-	op->home = (uint16_t)home;
-	op->attention |= PLX_OP_OWN_HOME;
+	plx_op_set_custody(op, PLX_OP_CUSTODY((uint16_t)home, op->state, op->attention | PLX_OP_OWN_HOME));
 }
 
 /** Use a COMPLETED op once more as it is: PREPARED, new generation. 0, or -EBUSY if it is not COMPLETED. */
 int plx_op_again(struct plx_op *op);
 
+/** Cold: PREPARED as it was, with no home but its own; of an op that was not posted after all, or is used again. */
+void plx_op_prepared_again(struct plx_op *op);
+
 /* ---- for lib/dispatcher and lib/conn: the two sides of the state machine -------------------- */
+
+/** Into custody, on its way to complete on lcore @p home unless it has a home of its own. */
+PLX_INLINE void
+plx_op_posted(struct plx_op *op, uint16_t home)
+{
+	if (__builtin_expect(op->attention & PLX_OP_OWN_HOME, 0))
+		home = op->home;
+	plx_op_set_custody(op, PLX_OP_CUSTODY(home, PLX_OP_POSTED, op->attention));
+}
 
 /** Owner: the device gets the op. Before the post call: the CQE may come during it (contract 1.9). */
 PLX_INLINE void
@@ -303,15 +345,12 @@ plx_op_claim_shared(struct plx_op *op, uint64_t wr_id)
 		&op->device_word, &expected, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/** Home: the CQE is here. False: nobody waits, the caller puts the node. */
-PLX_INLINE bool
+/** Home: the CQE is here, and somebody waits. */
+PLX_INLINE void
 plx_op_complete(struct plx_op *op)
 {
-	if (__builtin_expect(op->state == PLX_OP_ORPHANED, 0))
-		return false;
 	/* Pairs with the acquire in plx_op_is_done(). */
 	__atomic_store_n(&op->state, PLX_OP_COMPLETED, __ATOMIC_RELEASE);
-	return true;
 }
 
 #ifdef __cplusplus

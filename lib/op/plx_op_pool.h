@@ -20,6 +20,9 @@
  * ring each time (bursts help); they need no registration and there can be any number of them.
  */
 
+#include <string.h>
+
+#include <rte_lcore.h>
 #include <rte_mempool.h>
 
 #include "plx_op.h"
@@ -38,11 +41,24 @@ struct plx_op_pool_conf {
 
 #define PLX_OP_POOLS_MAX 255
 
+/**
+ * Get and put reach into the lcore's cache themselves, which is public in rte_mempool.h, unless the mempool counts or
+ * checks what passes through its own functions.
+ */
+#if defined(RTE_LIBRTE_MEMPOOL_DEBUG) || defined(RTE_LIBRTE_MEMPOOL_STATS)
+#define PLX_OP_POOL_DIRECT 0
+#else
+#define PLX_OP_POOL_DIRECT 1
+#endif
+
 struct plx_op_pool {
 	struct rte_mempool *mp;
 	uintptr_t base;	   /**< op 0 */
 	uint32_t stride;   /**< bytes from op to op */
 	uint32_t nb_slots; /**< nb_ops and the caches' share */
+	uint32_t first_id; /**< low half of op 0's wr_id */
+	uint32_t nb_caches; /**< lcores below this have one of the caches; 0: nobody */
+	struct rte_mempool_cache *caches; /**< the mempool's own, by lcore */
 	uint32_t tag;	   /**< 1 to PLX_OP_POOLS_MAX */
 	uint32_t nb_ops;   /**< as asked for */
 	uint64_t nb_refused; /**< gets that found the pool empty; atomic */
@@ -58,8 +74,9 @@ int plx_op_pool_destroy(struct plx_op_pool *pool);
 /** Ops that are out of the pool, those in lcore caches not counted. Slow; exact only when nobody gets or puts. */
 unsigned int plx_op_pool_in_use(const struct plx_op_pool *pool);
 
-/** Cold: count a refused get. Returns -EAGAIN. */
-int plx_op_pool_refuse(struct plx_op_pool *pool);
+/** Cold halves of get and put: through the mempool, when the lcore's cache will not do or there is none. */
+int plx_op_get_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n);
+unsigned int plx_op_put_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n);
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PLX_OP_POOL_CHECKED 1
@@ -92,8 +109,13 @@ plx_op_pool_note_put(struct plx_op **ops, unsigned int n)
 PLX_INLINE int
 plx_op_get_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
-	if (__builtin_expect(rte_mempool_get_bulk(pool->mp, (void **)ops, n) != 0, 0))
-		return plx_op_pool_refuse(pool);
+	unsigned int lcore = rte_lcore_id();
+	struct rte_mempool_cache *cache = &pool->caches[lcore];
+
+	if (__builtin_expect(lcore >= pool->nb_caches || cache->len < n, 0))
+		return plx_op_get_slow(pool, ops, n);
+	cache->len -= n;
+	memcpy(ops, &cache->objs[cache->len], n * sizeof(*ops));
 	plx_op_pool_note_get(ops, n);
 	return 0;
 }
@@ -107,12 +129,17 @@ plx_op_get(struct plx_op_pool *pool)
 	return plx_op_get_bulk(pool, &op, 1) == 0 ? op : NULL;
 }
 
-#if defined(__GNUC__) && !defined(__clang__)
-/* gcc 12 -O3 sees rte_memcpy() read past short tables, in branches that their length excludes. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Warray-bounds"
-#pragma GCC diagnostic ignored "-Wstringop-overread"
-#endif
+/** End this use of an op on its way into the pool; false, and nothing changed, if it is in custody. */
+PLX_INLINE bool
+plx_op_free(struct plx_op *op)
+{
+	if (__builtin_expect(op->state & PLX_OP_IN_CUSTODY, 0))
+		return false;
+	plx_op_renew(op);
+	plx_op_set_state(op, PLX_OP_FREE);
+	return true;
+}
+
 /**
  * Give back @p n ops of @p pool, FREE, PREPARED or COMPLETED; results are discarded. Returns how many were put: fewer
  * than @p n means that ops[returned] is posted, and stays so (plx_op_abandon() gives up on a posted op).
@@ -120,24 +147,28 @@ plx_op_get(struct plx_op_pool *pool)
 PLX_INLINE unsigned int
 plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
-	unsigned int i;
+	unsigned int lcore = rte_lcore_id(), len;
+	struct rte_mempool_cache *cache = &pool->caches[lcore];
+	void **to;
+	size_t i;
 
+	if (__builtin_expect(lcore >= pool->nb_caches, 0))
+		return plx_op_put_slow(pool, ops, n);
+	len = cache->len;
+	if (__builtin_expect(n > cache->flushthresh - len, 0))
+		return plx_op_put_slow(pool, ops, n);
+	to = &cache->objs[len];
 	for (i = 0; i < n; i++) {
 		struct plx_op *op = ops[i]; /* once: what is stored below could be the table, for the compiler */
 
-		if (__builtin_expect(op->state & PLX_OP_IN_CUSTODY, 0))
+		if (!plx_op_free(op))
 			break;
-		plx_op_renew(op);
-		plx_op_set_state(op, PLX_OP_FREE);
-		op->queue = NULL; /* or the next one who posts by hand completes on it */
+		to[i] = op;
 	}
-	plx_op_pool_note_put(ops, i);
-	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);
-	return i;
+	plx_op_pool_note_put(ops, (unsigned int)i);
+	cache->len = len + (unsigned int)i;
+	return (unsigned int)i;
 }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 /** Give back one op. 0, or -EBUSY: it is posted. */
 PLX_INLINE int
@@ -146,16 +177,27 @@ plx_op_put(struct plx_op *op)
 	return plx_op_put_bulk(op->pool, &op, 1) == 1 ? 0 : -16; /* -EBUSY */
 }
 
+/** The slot that @p wr_id names; nb_slots or more if it is none of this pool's. */
+PLX_INLINE uint32_t
+plx_op_slot(const struct plx_op_pool *pool, uint64_t wr_id)
+{
+	/* With another tag the difference is at least 2^24, which no pool has. */
+	return (uint32_t)wr_id - pool->first_id;
+}
+
+PLX_INLINE struct plx_op *
+plx_op_at(const struct plx_op_pool *pool, uint32_t slot)
+{
+	return (struct plx_op *)(pool->base + (uintptr_t)slot * pool->stride);
+}
+
 /** The op whose slot and tag @p wr_id has, of whatever generation; NULL if it is none of this pool's. */
 PLX_INLINE struct plx_op *
 plx_op_find(const struct plx_op_pool *pool, uint64_t wr_id)
 {
-	uint32_t slot = (uint32_t)wr_id - (pool->tag << 24);
+	uint32_t slot = plx_op_slot(pool, wr_id);
 
-	/* With another tag the difference is at least 2^24, which no pool has. */
-	if (__builtin_expect(slot >= pool->nb_slots, 0))
-		return NULL;
-	return (struct plx_op *)(pool->base + (uintptr_t)slot * pool->stride);
+	return __builtin_expect(slot < pool->nb_slots, 1) ? plx_op_at(pool, slot) : NULL;
 }
 
 #ifdef __cplusplus

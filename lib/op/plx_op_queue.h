@@ -72,11 +72,21 @@ struct plx_op_queue {
 	uint64_t nb_late;    /**< of those, ops whose completion came after all */
 };
 
+/** The queue of ops that are posted by hand: no connection's, and no QP has its number. Only looked at. */
+extern struct plx_op_queue plx_op_no_queue;
+
 /** Room for @p depth ops. 0, -EINVAL, -ENOMEM. */
 int plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id);
 void plx_op_queue_fini(struct plx_op_queue *q);
 
-/** Posts that still fit; 0 when submitters must take the slow path. */
+/** Whether @p n more posts fit; never when submitters must take the slow path. */
+PLX_INLINE bool
+plx_op_queue_fits(const struct plx_op_queue *q, uint16_t n)
+{
+	return (int32_t)(q->limit - (q->head - q->tail)) >= n;
+}
+
+/** Posts that still fit. */
 PLX_INLINE uint32_t
 plx_op_queue_room(const struct plx_op_queue *q)
 {

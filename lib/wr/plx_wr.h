@@ -87,17 +87,19 @@ struct plx_wr {
  */
 struct plx_wc {
 	uint64_t wr_id;
+	/* These 16 bytes lie as in struct plx_op, which takes them over as a whole. */
 	uint32_t byte_len; /**< received, read, or 8 for an atomic */
 	uint32_t imm;
-	uint32_t inv_rkey;
 	uint32_t qp_num;
+	uint8_t status;	   /**< enum plx_status */
+	uint8_t opcode;	   /**< enum plx_opcode */
+	uint8_t flags;	   /**< PLX_WC_* */
+	uint8_t no_qp_num; /**< 1: qp_num is not known; never set by a device */
+
+	uint32_t inv_rkey;
 	uint32_t vendor_err;
 	uint32_t raw_status; /**< the provider's own status number */
-	uint8_t status;	     /**< enum plx_status */
-	uint8_t opcode;	     /**< enum plx_opcode */
-	uint8_t flags;	     /**< PLX_WC_* */
-	uint8_t no_qp_num;   /**< 1: qp_num is not known; never set by a device */
-	uint8_t reserved[4];
+	uint32_t reserved;
 };
 
 #ifdef __cplusplus

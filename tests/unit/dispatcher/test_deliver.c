@@ -180,10 +180,10 @@ post_on(struct plx_op_queue *q)
 {
 	struct plx_op *op = prepare(PLX_HOME_ANY, on_done, NULL);
 
+	assert_int_equal(plx_dispatcher_posting(d, op), 0);
 	op->queue = q;
 	op->seq = q->head;
 	q->slots[q->head++ & q->mask] = op;
-	assert_int_equal(plx_dispatcher_posting(d, op), 0);
 	plx_dispatcher_posted(d, op, true);
 	return op;
 }
@@ -194,6 +194,28 @@ deliver_on(uint32_t qp_num, uint64_t id)
 	struct plx_wc wc = {.wr_id = id, .qp_num = qp_num, .status = PLX_ST_SUCCESS};
 
 	assert_int_equal(plx_dispatcher_deliver_burst(d, &wc, 1), 1);
+}
+
+/* An op that was posted on a queue once must not have a later completion booked there. */
+static void
+op_posted_by_hand_is_on_no_queue(void **state)
+{
+	struct plx_op_queue q;
+	struct plx_op *first, *op;
+
+	plx_op_queue_init(&q, 4, SOCKET_ID_ANY);
+	q.qp_num = 17;
+	first = post_on(&q);
+	deliver_on(17, plx_op_id(first));
+	plx_op_put(first);
+	do { /* until the same node comes round */
+		op = post(PLX_HOME_ANY, on_done, NULL);
+		deliver_on(17, plx_op_id(op));
+		plx_op_put(op);
+	} while (op != first);
+	assert_int_equal(q.tail, 1);
+	assert_null(called_with[(nb_called - 1) % NB_OPS].conn);
+	plx_op_queue_fini(&q);
 }
 
 static void
@@ -483,6 +505,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(duplicate_is_counted_and_touches_nothing),
 	TEST(foreign_wr_ids_are_refused_whatever_they_are),
 	TEST(misrouted_completion_is_refused_and_the_op_stays_in_flight),
+	TEST(op_posted_by_hand_is_on_no_queue),
 	TEST(deliver_without_qp_num_takes_it_from_the_queue),
 	TEST(equal_qp_numbers_of_two_devices_keep_their_own_books),
 	TEST(late_completions_of_a_dead_qp_do_not_credit_its_successor),
