@@ -9,6 +9,7 @@
 #   unit         one room at a time, and the counting of this very script
 #   contract     what every device must do, on the software devices
 #   integration  lcores and processes together
+#   explore      every interleaving of small scenarios
 #   vm           the contract and more on real kernel devices, in a guest
 #   sanitize     unit and contract again: ASan, TSan, clang, valgrind
 #
@@ -22,7 +23,7 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
-known='unit contract integration vm sanitize'
+known='unit contract integration explore vm sanitize'
 suites=${*:-$known}
 for suite in $suites; do
 	[[ " $known " = *" $suite "* ]] || { echo "no suite '$suite'; there are: $known" >&2; exit 1; }
@@ -38,6 +39,7 @@ suite_unit() {
 }
 suite_contract() { devtools/test/meson-suite.sh build contract '' | check_counts contract; }
 suite_integration() { devtools/test/meson-suite.sh build integration ''; }
+suite_explore() { devtools/test/meson-suite.sh build explore ''; }
 suite_vm() { devtools/test/vm-suite.sh | check_counts vm; }
 suite_sanitize() {
 	nice devtools/test/sanitize.sh build >&2
@@ -69,7 +71,7 @@ fi
 rm -rf "$rows"
 mkdir -p "$rows"
 
-for suite in unit contract integration; do
+for suite in unit contract integration explore; do
 	if wants $suite; then run $suite; fi
 done
 if wants vm; then

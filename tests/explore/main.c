@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/**
+ * @file
+ * plx-explore [-n MAX-SCHEDULES] [SCENARIO... [--replay STEPS]]
+ *
+ * Explores the named scenarios, or all: each is a test case. A schedule that fails is printed step by step, with the
+ * argument that runs it again. "limited" says that the tree was not walked to its end.
+ */
+
+#include "plx_test.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define MAX_CASES 64
+
+static const char *replay;
+static unsigned long max_schedules;
+static char spare_stack[16384];
+
+static void
+crashed(int number)
+{
+	fprintf(stderr, "explore: signal %d in this schedule:\n", number);
+	search_print();
+	_exit(1);
+}
+
+static void
+explore(void **state)
+{
+	const struct explore_scenario *scenario = *state;
+	struct search_result result;
+	bool restored;
+
+	/* Here: cmocka sets a handler of its own for each case. */
+	sigaction(SIGSEGV, &(struct sigaction){.sa_handler = crashed, .sa_flags = SA_ONSTACK}, NULL);
+	run_setup(scenario);
+	result = search(&(struct search_conf){.replay = replay, .max_schedules = max_schedules});
+	if (result.failed != scenario->expect_failure) {
+		fprintf(stderr, "explore: %s: %s\n", scenario->name,
+			result.failed ? run_failure() : "no schedule fails, though one should");
+		search_print();
+	}
+	arena_restore();
+	restored = arena_is_restored();
+	printf("%s: %lu schedules%s, %lu cut, up to %u steps\n", scenario->name, result.schedules,
+		result.limited ? " (limited)" : "", result.cut, result.depth);
+	fflush(stdout);
+	assert_int_equal(result.failed, scenario->expect_failure);
+	assert_true(restored);
+	assert_true(scenario->schedules == 0 || result.schedules == scenario->schedules || replay != NULL);
+}
+
+/** The schedules that are left come to all that the schedules at large come to. */
+static void
+reduction_loses_no_outcome(void **state)
+{
+	static struct outcomes few, all;
+	unsigned long nb_few = 0, nb_all = 0, nb_outcomes = 0;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		explore_random_seed = i;
+		few.nb = all.nb = 0;
+		run_setup(&explore_random);
+		nb_few += search(&(struct search_conf){.outcomes = &few}).schedules;
+		nb_all += search(&(struct search_conf){.outcomes = &all, .every_order = true}).schedules;
+		nb_outcomes += few.nb;
+		assert_int_equal(few.nb, all.nb);
+	}
+	printf("random programs: %lu schedules of %lu, %lu outcomes\n", nb_few, nb_all, nb_outcomes);
+	fflush(stdout);
+	assert_true(nb_all > 4 * nb_few);
+}
+
+static unsigned int
+add_cases(struct CMUnitTest *cases, unsigned int nb, const struct explore_scenario *table, char **names, int nb_names)
+{
+	for (; table->name != NULL; table++) {
+		bool wanted = nb_names == 0;
+
+		for (int i = 0; i < nb_names; i++)
+			wanted |= strcmp(names[i], table->name) == 0;
+		if (wanted && nb < MAX_CASES)
+			cases[nb++] = (struct CMUnitTest){
+				.name = table->name, .test_func = explore, .initial_state = (void *)(uintptr_t)table};
+	}
+	return nb;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct CMUnitTest cases[MAX_CASES];
+	unsigned int nb = 0;
+	int at = 1;
+
+	if (at + 1 < argc && strcmp(argv[at], "-n") == 0) {
+		max_schedules = strtoul(argv[at + 1], NULL, 10);
+		at += 2;
+	}
+	if (argc - at > 2 && strcmp(argv[argc - 2], "--replay") == 0) {
+		replay = argv[argc - 1];
+		argc -= 2;
+	}
+	if (argc == at)
+		cases[nb++] = (struct CMUnitTest)cmocka_unit_test(reduction_loses_no_outcome);
+	nb = add_cases(cases, nb, explore_litmus, argv + at, argc - at);
+	nb = add_cases(cases, nb, explore_dispatcher, argv + at, argc - at);
+	nb = add_cases(cases, nb, explore_shared, argv + at, argc - at);
+	nb = add_cases(cases, nb, explore_conn, argv + at, argc - at);
+	if (nb == 0) {
+		fprintf(stderr, "explore: no such scenario\n");
+		return 1;
+	}
+	if (plx_test_eal_init(NULL) != 0)
+		return 1;
+	sigaltstack(&(stack_t){.ss_sp = spare_stack, .ss_size = sizeof(spare_stack)}, NULL);
+	pool_take_over();
+	return _cmocka_run_group_tests("explore", cases, nb, NULL, NULL);
+}
