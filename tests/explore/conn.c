@@ -41,7 +41,6 @@ closed(struct plx_conn *c, void *arg)
 	explore_equal(nb_calls, nb_taken);
 	explore_equal(dev->nb_destroyed, 1);
 	nb_closed++;
-	explore_equal(plx_conn_destroy(c), 0);
 }
 
 static void
@@ -157,6 +156,7 @@ each_once_and_closed(void)
 	explore_equal(nb_closed, 1);
 	explore_equal(plx_conn_state(conn), PLX_CONN_CLOSED);
 	explore_equal(cq->reserved, 0);
+	explore_equal(plx_conn_destroy(conn), 0); /* now that nobody can be in a call on it */
 	explore_equal(plx_conn_group_nb_conns(group), 0);
 }
 

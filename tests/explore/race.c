@@ -26,14 +26,14 @@ struct byte {
 	vclock last[NB_KINDS];
 };
 
-/** What a load that acquires there learns, by the address of the atomic object. */
+/** What a load that acquires there learns: of 4 bytes, of which an access may be a part (an op's state, its custody). */
 struct word {
 	uint32_t schedule;
 	vclock released;
 };
 
 static struct byte bytes[ARENA_SIZE];
-static struct word words[ARENA_SIZE];
+static struct word words[ARENA_SIZE / 4];
 static struct {
 	vclock seen;
 	vclock fence_release; /**< relaxed stores release that */
@@ -73,7 +73,7 @@ byte_at(size_t offset)
 static struct word *
 word_at(const void *addr)
 {
-	struct word *w = &words[arena_offset(addr)];
+	struct word *w = &words[arena_offset(addr) / 4];
 
 	if (w->schedule != schedule) {
 		memset(w->released, 0, sizeof(w->released));
