@@ -120,7 +120,7 @@ conn_make(struct stack *s, struct stack_conn *c)
 	struct plx_conn_conf conf = {
 		.group = s->group,
 		.pd = s->pd,
-		.cap = {.send_depth = s->conf.depth, .recv_depth = s->conf.depth},
+		.cap = {.send_depth = s->conf.depth, .recv_depth = s->conf.depth + s->conf.spare_recvs},
 		.home = s->conf.home,
 		.drain_ms = 300,
 		.closed_cb = closed,
@@ -159,9 +159,10 @@ rooms_make(struct stack *s)
 		.pool = {.nb_ops = s->conf.nb_ops, .cache_size = 64, .priv_size = sizeof(struct mark), .socket_id = -1},
 	};
 	struct plx_qp_cap cap = {
-		.send_depth = s->conf.depth, .recv_depth = s->conf.depth, .send_sge = 1, .recv_sge = 1};
+		.send_depth = s->conf.depth, .recv_depth = s->conf.depth + s->conf.spare_recvs, .send_sge = 1, .recv_sge = 1};
 	struct plx_conn_group_conf group = {.name = "stack"};
-	struct plx_poller_conf poller = {.name = "poller", .yield = true}, worker = {.name = "worker", .yield = true};
+	struct plx_poller_conf poller = {.name = "poller", .yield = !s->conf.busy};
+	struct plx_poller_conf worker = {.name = "worker", .yield = !s->conf.busy};
 
 	assert_non_null(s->pd = plx_pd_create(s->dev));
 	assert_non_null(s->region = plx_region_alloc(s->pd, 2 * MSG_LEN, PLX_ACCESS_LOCAL_WRITE));
@@ -228,6 +229,24 @@ stack_send(struct stack *s, unsigned int i)
 		plx_op_put(op);
 	}
 	return err;
+}
+
+unsigned int
+stack_send_burst(struct stack *s, unsigned int i, unsigned int n)
+{
+	struct plx_op *ops[PLX_POST_BURST];
+	struct plx_submit_err err;
+	unsigned int taken;
+
+	if (plx_op_get_bulk(s->d->pool, ops, n) != 0)
+		return 0;
+	for (unsigned int k = 0; k < n; k++)
+		plx_op_prep_send(ops[k], s->region->addr, MSG_LEN, s->region->lkey, send_done, s);
+	__atomic_fetch_add(&s->count.submitted, n, __ATOMIC_RELAXED);
+	taken = plx_conn_submit_burst(s->from[i].conn, ops, (uint16_t)n, &err);
+	__atomic_fetch_sub(&s->count.submitted, n - taken, __ATOMIC_RELAXED);
+	plx_op_put_bulk(s->d->pool, ops + taken, n - taken);
+	return taken;
 }
 
 static void

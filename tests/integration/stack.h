@@ -35,6 +35,8 @@ struct stack_conf {
 	unsigned int depth;    /**< of each queue */
 	unsigned int nb_ops;   /**< of the pool */
 	unsigned int home;     /**< POLLER or WORKER */
+	unsigned int spare_recvs; /**< the receive queue is deeper by this: no send ever waits for a receive */
+	bool busy;	       /**< the loops never yield: no system call of theirs */
 };
 
 /** One side of a pair. */
@@ -82,6 +84,9 @@ void stack_start(struct stack *s, const char *device, const struct stack_conf *c
 
 /** Submit one send on pair @p i from the calling thread, whatever it is. 0, or -EAGAIN: pool or queue. */
 int stack_send(struct stack *s, unsigned int i);
+
+/** The same with @p n sends in one submit, at most PLX_POST_BURST. Returns how many were taken. */
+unsigned int stack_send_burst(struct stack *s, unsigned int i, unsigned int n);
 
 /** Ask for the close of both sides of pair @p i; from any thread, again and again. */
 void stack_close_pair(struct stack *s, unsigned int i);
