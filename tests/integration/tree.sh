@@ -42,5 +42,9 @@ only_the_verbs_driver_includes_verbs)
 	others=$(echo "$found" | grep -vE '^(drivers|tests/unit)/verbs/' || :)
 	[ -z "$others" ] || fail "these do too: $others"
 	echo "$found" ;;
+no_inline_lock_is_used) # which cost_tests could not see
+	lock='rte_(spin|rw|ticket|mcs|seq)lock|rte_seqcount'
+	echo 'rte_spinlock_lock(&l);' | grep -qE "$lock" || fail 'the search is broken'
+	if (cd "$src" && grep -rnE "$lock" lib drivers); then fail 'these lines do'; fi ;;
 *) fail 'no such case' ;;
 esac
