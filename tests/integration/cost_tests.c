@@ -198,17 +198,21 @@ watch_hook(void *done)
 	return 0;
 }
 
-/** Until the run is over, without a system call: this thread is watched too. */
+/** Let the run begin once both loops are watched. This thread, main, only waits and is not. */
+static void
+begin_watched(void)
+{
+	while (!__atomic_load_n(&run.poller_watched, __ATOMIC_ACQUIRE) ||
+		!__atomic_load_n(&run.worker_watched, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	__atomic_store_n(&run.phase, WARM, __ATOMIC_RELEASE);
+}
+
 static void
 wait_until_over(void)
 {
-	watch_this_lcore();
-	while (!__atomic_load_n(&run.poller_watched, __ATOMIC_ACQUIRE) ||
-		!__atomic_load_n(&run.worker_watched, __ATOMIC_ACQUIRE))
-		rte_pause();
-	__atomic_store_n(&run.phase, WARM, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&run.phase, __ATOMIC_ACQUIRE) != OVER)
-		rte_pause();
+		usleep(10000);
 }
 
 static void
@@ -224,6 +228,7 @@ run_product(unsigned int home, unsigned int burst, uint64_t nb, void (*plant)(vo
 	assert_int_equal(plx_poller_add_hook(stack.poller, watch_hook, &run.poller_watched), 0);
 	assert_int_equal(plx_poller_add_hook(stack.worker, watch_hook, &run.worker_watched), 0);
 	stack_launch(&stack);
+	begin_watched();
 	wait_until_over();
 	watch_get(count);
 	stop();
@@ -231,36 +236,54 @@ run_product(unsigned int home, unsigned int burst, uint64_t nb, void (*plant)(vo
 
 /* ---- the raw twin: the same messages through the device's table --------------------------------- */
 
-static void
+/** On the owner's lcore; false if the device refused something. */
+static bool
 twin_message(struct plx_qp *from, struct plx_qp *to, const struct plx_wr *send, const struct plx_wr *recv)
 {
 	struct plx_wc wcs[2];
 	int code, got;
 
-	assert_int_equal(plx_qp_post_recv(to, &recv, 1, &code), 1);
-	assert_int_equal(plx_qp_post_send(from, &send, 1, &code), 1);
+	if (plx_qp_post_recv(to, &recv, 1, &code) != 1 || plx_qp_post_send(from, &send, 1, &code) != 1)
+		return false;
 	for (unsigned int nb = 0; nb < 2; nb += (unsigned int)got) {
 		got = plx_cq_poll(stack.cq, wcs, 2);
-		assert_true(got >= 0);
+		if (got < 0)
+			return false;
 	}
+	return true;
+}
+
+static int
+twin(void *arg)
+{
+	struct plx_sge from = {(uintptr_t)stack.region->addr, MSG_LEN, stack.region->lkey};
+	struct plx_sge to = {from.addr + MSG_LEN, MSG_LEN, from.lkey};
+	struct plx_wr send = {.sg_list = &from, .num_sge = 1, .opcode = PLX_OPCODE_SEND, .flags = PLX_WR_SIGNALED};
+	struct plx_wr recv = {.sg_list = &to, .num_sge = 1, .opcode = PLX_OPCODE_RECV};
+	uint64_t done = 0;
+
+	watch_this_lcore();
+	watch_begin();
+	while (done < run.nb && twin_message(stack.from[0].conn->qp, stack.to[0].conn->qp, &send, &recv))
+		done++;
+	watch_end();
+	run.nb = done;
+	__atomic_store_n(&run.phase, OVER, __ATOMIC_RELEASE);
+	return 0;
 }
 
 static void
 run_twin(uint64_t nb, struct watch_count *count)
 {
-	struct plx_sge from, to;
-	struct plx_wr send = {.sg_list = &from, .num_sge = 1, .opcode = PLX_OPCODE_SEND, .flags = PLX_WR_SIGNALED};
-	struct plx_wr recv = {.sg_list = &to, .num_sge = 1, .opcode = PLX_OPCODE_RECV};
-
 	make(POLLER);
-	watch_this_lcore();
-	from = (struct plx_sge){(uintptr_t)stack.region->addr, MSG_LEN, stack.region->lkey};
-	to = (struct plx_sge){from.addr + MSG_LEN, MSG_LEN, from.lkey};
+	memset(&run, 0, sizeof(run));
+	run.nb = nb;
 	memset(&calls, 0, sizeof(calls));
-	watch_begin();
-	for (uint64_t i = 0; i < nb; i++)
-		twin_message(stack.from[0].conn->qp, stack.to[0].conn->qp, &send, &recv);
-	watch_end();
+	assert_int_equal(rte_eal_remote_launch(twin, NULL, POLLER), 0);
+	/* As the other loop does beside the product: a guest's CPU that is idle between two stops is slow to wake. */
+	while (__atomic_load_n(&run.phase, __ATOMIC_ACQUIRE) != OVER)
+		rte_pause();
+	assert_int_equal(rte_eal_wait_lcore(POLLER), 0);
 	watch_get(count);
 	run.made = calls;
 	stack_launch(&stack);
@@ -300,7 +323,7 @@ static void
 needs_two_cpus_and_a_tracer(void)
 {
 	plx_test_needs(watch_traced(), "ptrace, which is not allowed here");
-	/* The loops never yield, and this thread neither. */
+	/* The loops never yield. */
 	plx_test_needs(sysconf(_SC_NPROCESSORS_ONLN) >= 2, "two CPUs");
 }
 
@@ -314,7 +337,8 @@ the_twin_costs_what_is_allowed(void **state)
 	run_twin(messages(), &count);
 	print("raw twin", &count);
 	assert_true(as_the_twin(&count));
-	assert_true(run.made.sends == messages());
+	assert_int_equal(run.nb, messages());
+	assert_int_equal(run.made.sends, messages());
 }
 
 static void
