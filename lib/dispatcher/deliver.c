@@ -294,7 +294,7 @@ plx_dispatcher_once(struct plx_dispatcher *d)
 	if (home == NULL || home->turning)
 		return 0;
 	home->turning = true;
-	if (lcore == d->owner) {
+	if (home->owns) { /* not d->owner: that line is the owner's to write */
 		did += d->early.nb;
 		plx_dispatcher_run_early(d);
 		did += inbox_once(d);

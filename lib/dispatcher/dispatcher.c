@@ -71,6 +71,7 @@ home_add(struct plx_dispatcher *d, unsigned int lcore)
 	d->nb_homes++;
 	d->home_of[lcore] = home;
 	home->lcore = lcore;
+	home->owns = lcore == d->owner;
 	home->abandons = lane_make(d, lcore, LCORE_ID_ANY, ABANDONS, sizeof(uint64_t));
 	if (home->abandons == NULL)
 		return -rte_errno;

@@ -57,12 +57,14 @@ struct plx_dispatcher_conf {
 	struct plx_op_pool_conf pool; /**< its name is the dispatcher's */
 };
 
-/** One lcore on which ops complete. The two halves have one writer each. */
+/** One lcore on which ops complete. Who hands over reads the first line only, which stands still: each other has one writer. */
 struct plx_home {
 	unsigned int lcore;
-	bool turning;		   /**< plx_dispatcher_once() is running here */
+	bool owns;		   /**< it is the owner, and empties the inbox too */
 	struct plx_lane *ops;	   /**< completed ops; NULL on an owner that only calls back inline */
 	struct plx_lane *abandons; /**< ids that other threads gave up on */
+
+	bool turning __rte_cache_aligned; /**< plx_dispatcher_once() is running here */
 	struct plx_op_list done;   /**< kept for plx_dispatcher_take_burst() */
 	uint64_t nb_settled;	   /**< ops of the lane that are over; read by the owner */
 	uint64_t nb_orphans;	   /**< completions that nobody waited for */
