@@ -211,6 +211,12 @@ alien_count(struct rte_ring *ring)
 	return tail.val.pos - __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
 }
 
+static inline bool
+ring_empty(const struct plx_lane *lane, struct rte_ring *ring)
+{
+	return (ring == lane->alien ? alien_count(ring) : ring_count(ring)) == 0;
+}
+
 static unsigned int
 alien_recv(struct plx_lane *lane, void *elems, unsigned int n, unsigned int *left)
 {
@@ -232,14 +238,17 @@ recv_round(struct plx_lane *lane, void *elems, unsigned int n, unsigned int elem
 		void *room = (char *)elems + (size_t)got * elem_size;
 		unsigned int nb, left;
 
+		if (++at == lane->nb_rings)
+			at = 0;
+		/* Most rings of most lanes are empty most of the time: two loads say so. */
+		if (ring_empty(lane, ring))
+			continue;
 		if (ring == lane->alien)
 			nb = alien_recv(lane, room, n - got, &left);
 		else
 			nb = rte_ring_sc_dequeue_burst_elem(ring, room, elem_size, n - got, &left);
 		plx_lane_saw(lane, nb + left);
 		got += nb;
-		if (++at == lane->nb_rings)
-			at = 0;
 	} while (at != first && got < n);
 	lane->next = at;
 	return got;
@@ -256,11 +265,8 @@ plx_lane_recv_other(struct plx_lane *lane, void *elems, unsigned int n)
 bool
 plx_lane_empty(const struct plx_lane *lane)
 {
-	for (unsigned int i = 0; i < lane->nb_rings; i++) {
-		struct rte_ring *ring = lane->rings[i];
-
-		if ((ring == lane->alien ? alien_count(ring) : ring_count(ring)) != 0)
+	for (unsigned int i = 0; i < lane->nb_rings; i++)
+		if (!ring_empty(lane, lane->rings[i]))
 			return false;
-	}
 	return true;
 }
