@@ -121,13 +121,15 @@ local_take(struct soft_cq *cq, struct plx_wc *wcs, uint16_t n)
 	if (got == 0)
 		return 0;
 	for (uint16_t i = 0; i < got; i++, tail++) {
-		const struct soft_cqe *cqe = &cq->local[tail & cq->mask];
+		const struct soft_cqe *cqe = soft_cq_local_slot(cq, tail);
 
 		wcs[i] = cqe->wc;
 		if (cqe->done != NULL)
 			soft_sq_done_advance(cqe->done, cqe->position);
 	}
 	__atomic_store_n(&cq->local_tail, tail, __ATOMIC_RELAXED); /* a count, in local_used() */
+	if (tail == cq->local_head)
+		cq->local_zero = tail;
 	if (unlikely(cq->crowded && cq->local_head - tail <= cq->half))
 		uncrowd(cq);
 	return got;

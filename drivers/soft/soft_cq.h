@@ -12,7 +12,8 @@
  *                                                                                   +--> poll
  *      QPs of other threads, bringing messages      --push_remote---> [ remote ] --+
  *
- * `local` is a plain ring. `remote` is lock-free for any number of producers: one reserves a slot by
+ * `local` is a plain ring, which begins at its first slot again whenever a poll leaves it empty: a CQ for thousands of
+ * connections has room for all that they may have in flight, and touches as many lines as they do have. `remote` is lock-free for any number of producers: one reserves a slot by
  * compare-and-swap and says "in" in the slot's own seq, so a preempted producer hides what is behind it but stops nobody.
  *
  * What is full: the two rings together hold nb_cqe. The polling thread always counts both. The others go by the remote
@@ -51,6 +52,7 @@ struct soft_cq {
 	/* The polling thread's. */
 	uint64_t local_head __rte_cache_aligned;
 	uint64_t local_tail;
+	uint64_t local_zero; /**< the position that slot 0 has */
 	uint64_t remote_tail;
 	uint32_t remote_first; /**< takes turns, so that neither ring starves */
 	uint32_t nb_local_dropped;
@@ -73,11 +75,17 @@ uint32_t soft_cq_dropped(const struct soft_cq *cq);
 /** Cold: `local` has passed half. */
 void soft_cq_crowd(struct soft_cq *cq);
 
+static inline struct soft_cqe *
+soft_cq_local_slot(const struct soft_cq *cq, uint64_t position)
+{
+	return &cq->local[(position - cq->local_zero) & cq->mask];
+}
+
 /** A CQE of a queue that the polling thread owns. @p done, @p position: soft_sq.h; NULL for a receive. */
 static inline void
 soft_cq_push_local(struct soft_cq *cq, const struct plx_wc *wc, struct soft_sq_done *done, uint64_t position)
 {
-	struct soft_cqe *cqe = &cq->local[cq->local_head & cq->mask];
+	struct soft_cqe *cqe = soft_cq_local_slot(cq, cq->local_head);
 	uint64_t used = cq->local_head - cq->local_tail;
 
 	/* Relaxed: a count. */
