@@ -20,7 +20,7 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-known='B1 B2 B8'
+known='B1 B2 B4 B5 B6 B8 B12'
 json='' quick='' names=''
 usage() { echo "bench.sh: $1" >&2; exit 2; }
 while [[ $# != 0 ]]; do

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,7 +34,11 @@
 static const struct bench_case cases[] = {
 	{"B1", bench_b1},
 	{"B2", bench_b2},
+	{"B4", bench_b4},
+	{"B5", bench_b5},
+	{"B6", bench_b6},
 	{"B8", bench_b8},
+	{"B12", bench_b12},
 };
 
 static const struct bench_case *
@@ -104,6 +109,7 @@ main(int argc, char **argv)
 	char **names;
 	int err = app_args_split(argc, argv, &args, &error);
 
+	mallopt(M_ARENA_MAX, 1); /* B5 counts what is allocated, by whatever thread */
 	if (err == 0)
 		err = options(&args, &b, &names, &error);
 	if (err == 0)

@@ -3,9 +3,35 @@
  */
 #include "bench_rig.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
+#include <rte_malloc.h>
+
 #include "bench.h"
+
+static uint64_t
+heap_of_dpdk(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int socket = 0; socket < RTE_MAX_NUMA_NODES; socket++) {
+		struct rte_malloc_socket_stats stats;
+
+		if (rte_malloc_get_socket_stats((int)socket, &stats) == 0)
+			sum += stats.heap_allocsz_bytes;
+	}
+	return sum;
+}
+
+/** All threads' (bench_main.c has libc keep one arena). */
+static uint64_t
+heap_of_libc(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
 
 static void
 closed(struct plx_conn *conn, void *arg)
@@ -73,8 +99,12 @@ bench_rig_make(struct bench_rig *rig, const struct bench_rig_conf *conf)
 	rig->region = bench_need(plx_region_alloc(rig->pd, BENCH_REGION, PLX_ACCESS_ALL), "memory");
 	rooms_make(rig, conf);
 	rig->conns = bench_need(calloc(conf->nb_conns, sizeof(rig->conns[0])), "connections");
+	rig->conn_bytes = heap_of_dpdk();
+	rig->qp_bytes = heap_of_libc();
 	for (unsigned int i = 0; i < conf->nb_conns; i++)
 		rig->conns[i] = conn_make(rig, conf);
+	rig->conn_bytes = heap_of_dpdk() - rig->conn_bytes;
+	rig->qp_bytes = heap_of_libc() - rig->qp_bytes;
 }
 
 void

@@ -40,6 +40,8 @@ struct bench_rig {
 	struct plx_conn **conns;
 	unsigned int nb_conns;
 	unsigned int nb_closed;
+	uint64_t conn_bytes; /**< that the connections took of DPDK's heap: the framework's part */
+	uint64_t qp_bytes;   /**< and of libc's: the software device's */
 };
 
 #define BENCH_REGION 65536

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef PAIR_H
+#define PAIR_H
+
+/**
+ * @file
+ * Two lcores, each with all of its own (dispatcher, CQ, group, poller), and a connection between them on loopback, over
+ * which 8 bytes go there and back. Run to completion: the callback of a receive sends.
+ *
+ *      lcore 1: side 0                              lcore 2: side 1
+ *      send n  --------------------------------->   receive, callback: compare, post the receive again, send n
+ *      receive, callback: compare,      <--------
+ *      the receive again, t, send n + 1
+ *
+ * B6 measures it beside a bare cache line. In B12 a neighbour on side 0's CQ writes as fast as it can.
+ */
+
+#include "bench_rig.h"
+#include "plx_hist.h"
+
+#define PAIR_LEN   8
+#define PAIR_RECVS 4
+
+struct pair;
+
+struct pair_side {
+	struct pair *pair;
+	unsigned int lcore;
+	struct plx_cq *cq;
+	struct plx_dispatcher *d;
+	struct plx_conn_group *group;
+	struct plx_poller *poller;
+	struct plx_conn *conn;
+	struct plx_op *recvs[PAIR_RECVS];
+	char *memory;	  /**< cache lines: PAIR_RECVS to receive in, as many to send from */
+	uint64_t nb_sent;
+	uint64_t nb_got;
+	unsigned int nb_closed;
+	uint64_t begun;	  /**< side 0: when the ping that is under way was sent */
+};
+
+struct pair {
+	struct plx_device *dev;
+	struct plx_pd *pd;
+	struct plx_region *region;
+	struct plx_control *control;
+	struct pair_side side[2];
+	uint64_t until;	       /**< pongs that end the round */
+	struct plx_hist *hist; /**< round trips in ticks; NULL: warm-up */
+};
+
+/** On the main lcore; CQs have room for @p more CQEs. */
+void pair_make(struct pair *pair, unsigned int more);
+/** Post the receives of a side: on its lcore, once. */
+void pair_begin(struct pair_side *side);
+/** Side 0: @p n pings, each answered before the next; the other lcore turns side 1's poller meanwhile. */
+void pair_play(struct pair *pair, uint64_t n);
+/** Close a side's connection, on its lcore; the other's may be open. */
+void pair_close(struct pair_side *side);
+/** On the main lcore, when both are closed. */
+void pair_break(struct pair *pair);
+
+#endif
