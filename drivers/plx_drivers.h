@@ -7,6 +7,8 @@
 /**
  * @file
  * The drivers that come with Pollux.
+ *
+ * @since 0.1
  */
 
 #ifdef __cplusplus

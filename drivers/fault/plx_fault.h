@@ -21,6 +21,8 @@
  *
  * Threads: as any device. A CQ's waiting completions are its owner's; what the rules count over the device is
  * atomic. Posting and polling allocate nothing and take no lock.
+ *
+ * @since 0.1
  */
 
 #include <stdint.h>

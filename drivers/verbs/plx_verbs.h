@@ -11,6 +11,8 @@
  *
  * An accessor hands out a pointer and no ownership: destroy the Pollux object, never the raw one.
  * Given an object of another driver it returns NULL.
+ *
+ * @since 0.1
  */
 
 #include <infiniband/verbs.h>
@@ -21,10 +23,15 @@
 extern "C" {
 #endif
 
+/** The context that @p dev was opened with. */
 struct ibv_context *plx_verbs_context(const struct plx_device *dev);
+/** The PD below @p pd. */
 struct ibv_pd *plx_verbs_pd(const struct plx_pd *pd);
+/** The MR below @p mr. */
 struct ibv_mr *plx_verbs_mr(const struct plx_mr *mr);
+/** The CQ below @p cq. Poll it yourself only if no poller does. */
 struct ibv_cq *plx_verbs_cq(const struct plx_cq *cq);
+/** The QP below @p qp. */
 struct ibv_qp *plx_verbs_qp(const struct plx_qp *qp);
 
 /**

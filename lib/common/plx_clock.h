@@ -16,6 +16,8 @@
  *
  * Threads: any. The first plx_clock_get() takes 0.1 s of its caller (and of whoever calls it
  * meanwhile): make it before the loops start.
+ *
+ * @since 0.1
  */
 
 #include <stdbool.h>
@@ -58,6 +60,7 @@ struct plx_clock plx_clock_calibrate(const struct plx_clock_source *src, uint64_
 /** This machine's clock; calibrates at the first call (about 0.1 s), then returns the same. */
 const struct plx_clock *plx_clock_get(void);
 
+/** CLOCK_MONOTONIC in nanoseconds. */
 PLX_INLINE uint64_t
 plx_clock_monotonic_ns(void)
 {

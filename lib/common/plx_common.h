@@ -12,6 +12,8 @@
  * sets `rte_errno`. One class of errors is no failure at all, "retry after progress": the pool is
  * empty, the queue is full, the lane is full. It is always -EAGAIN, it is never logged, and the
  * call that returned it has changed nothing.
+ *
+ * @since 0.1
  */
 
 #include <stdbool.h>

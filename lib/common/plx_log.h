@@ -10,6 +10,8 @@
  *
  * An error is logged once, where it is first seen, with its cause and the numbers. A full queue is
  * no error. Nothing on the warm path logs.
+ *
+ * @since 0.1
  */
 
 #include <rte_log.h>
@@ -21,6 +23,7 @@ extern "C" {
 /** The rte_log type "pollux", registered at the first use. Any thread. */
 int plx_log_type(void);
 
+/** One line at RTE_LOG_@p level, printf-like; the newline is added. Not on the warm path. */
 #define PLX_LOG(level, fmt, ...)                                                                   \
 	rte_log(RTE_LOG_##level, plx_log_type(), "pollux: " fmt "\n", ##__VA_ARGS__)
 

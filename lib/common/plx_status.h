@@ -7,6 +7,8 @@
 /**
  * @file
  * How an op ended. One enum: each `ibv_wc_status` at its own number, then ours.
+ *
+ * @since 0.1
  */
 
 #ifdef __cplusplus

@@ -23,6 +23,8 @@
  * returns wherever it runs, and then closed_cb runs on the owner, last.
  *
  * Threads: submit and close from any; the rest as it says. The owner is the lcore that owns the group's dispatcher.
+ *
+ * @since 0.1
  */
 
 #include <rte_lcore.h>
@@ -59,6 +61,7 @@ typedef void (*plx_conn_closed_cb_t)(struct plx_conn *conn, void *arg);
  */
 typedef void (*plx_conn_lost_cb_t)(struct plx_conn *conn, const struct plx_op *op, void *arg);
 
+/** What a connection is made of. */
 struct plx_conn_conf {
 	struct plx_conn_group *group;
 	struct plx_pd *pd;
@@ -77,6 +80,7 @@ struct plx_conn_conf {
 	void *arg;			/**< of both; plx_conn_arg() */
 };
 
+/** What may follow what is drawn above, and stands as a table in conn_state.c. */
 enum plx_conn_state { PLX_CONN_IDLE, PLX_CONN_READY, PLX_CONN_DRAINING, PLX_CONN_CLOSED };
 
 /**
@@ -167,6 +171,7 @@ int plx_conn_close(struct plx_conn *conn);
  */
 int plx_conn_destroy(struct plx_conn *conn);
 
+/** The state as it was a moment ago. Any thread. */
 PLX_INLINE enum plx_conn_state
 plx_conn_state(const struct plx_conn *conn)
 {
@@ -174,8 +179,10 @@ plx_conn_state(const struct plx_conn *conn)
 	return (enum plx_conn_state)__atomic_load_n(&conn->state, __ATOMIC_SEQ_CST);
 }
 
+/** "idle", "ready", ...; "unknown" outside the enum. */
 const char *plx_conn_state_name(unsigned int state);
 
+/** `arg` of the conf. */
 PLX_INLINE void *
 plx_conn_arg(const struct plx_conn *conn)
 {
@@ -189,6 +196,7 @@ plx_op_conn(const struct plx_op *op)
 	return op->queue != NULL ? (struct plx_conn *)op->queue->conn : NULL;
 }
 
+/** Of one connection, both queues together. */
 struct plx_conn_stats {
 	uint64_t lost;	  /**< ops whose completion was overtaken and has not come */
 	uint64_t late;	  /**< ops that were lost, and then completed after all */
@@ -227,7 +235,7 @@ plx_conn_op_plain(const struct plx_op *op, uint32_t kinds, uint32_t max_len)
 	       op->wr.flags == PLX_WR_SIGNALED && op->sge.length <= max_len && (kinds >> op->wr.opcode & 1);
 }
 
-/** @p n ops as the table of their WRs, with which they begin. For the compiler it is another table from here on. */
+/** @p ops as the table of their WRs, with which they begin. For the compiler it is another table from here on. */
 PLX_ALWAYS_INLINE const struct plx_wr *const *
 plx_conn_wrs(struct plx_op **ops)
 {
@@ -329,6 +337,7 @@ plx_conn_submit_with(const struct plx_fast_ops *fast, struct plx_conn *conn, str
 	return plx_conn_post_on(fast, conn, recv ? &conn->rq : &conn->sq, recv, &op, 1, &err) == 1 ? 0 : err.code;
 }
 
+/** Submit one op, send queue or receive as its kind says. 0 or -errno, as plx_conn_submit_burst(). Any thread. */
 PLX_INLINE int
 plx_conn_submit(struct plx_conn *conn, struct plx_op *op)
 {

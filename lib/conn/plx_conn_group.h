@@ -13,6 +13,8 @@
  *      plx_conn_group_once():  post what came, give credit to who waits, move closes on
  *
  * A poller calls it as a hook after its CQs, so that nothing is destroyed inside a completion batch.
+ *
+ * @since 0.1
  */
 
 #include <stdint.h>
@@ -26,6 +28,7 @@ struct plx_control;
 struct plx_cq;
 struct plx_dispatcher;
 
+/** What a group is made of. All four are needed, and outlive it. */
 struct plx_conn_group_conf {
 	const char *name;
 	struct plx_dispatcher *dispatcher; /**< OWNED; its owner owns the connections */

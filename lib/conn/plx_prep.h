@@ -8,6 +8,8 @@
  * @file
  * Prepare ops on views and remote memory: range and rights are looked at here, and what is wrong is told by
  * submit, before the wire (contract 4.5, 7.3).
+ *
+ * @since 0.1
  */
 
 #include <errno.h>
@@ -67,12 +69,14 @@ plx_prep_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n, con
 		op->wr.opcode == PLX_OPCODE_READ ? PLX_ACCESS_REMOTE_READ : PLX_ACCESS_REMOTE_WRITE);
 }
 
+/** Send the view @p from. */
 PLX_INLINE void
 plx_prep_send(struct plx_op *op, const struct plx_view *from, plx_op_cb_t cb, void *arg)
 {
 	plx_op_prep(op, PLX_OPCODE_SEND, from->addr, from->len, from->lkey, cb, arg);
 }
 
+/** Receive into the view @p into, which needs local write. */
 PLX_INLINE void
 plx_prep_recv(struct plx_op *op, const struct plx_view *into, plx_op_cb_t cb, void *arg)
 {

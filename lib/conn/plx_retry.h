@@ -7,6 +7,8 @@
 /**
  * @file
  * The loop that everybody writes by hand: "full, so make progress and try again", with a deadline.
+ *
+ * @since 0.1
  */
 
 #include <errno.h>

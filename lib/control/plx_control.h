@@ -26,6 +26,8 @@
  * Where the thread runs: EAL pins the thread that initialises it, and threads made later inherit
  * that pin, so that a plain pthread would share its CPU with a busy-polling loop. This one gets a
  * mask of its own: the CPUs given, or those that the process may use and no polling lcore does.
+ *
+ * @since 0.1
  */
 
 #include <stdbool.h>

@@ -19,6 +19,8 @@
  *
  * Threads: any thread, one at a time per object. Creating, modifying and destroying may block for
  * up to milliseconds: not on a polling lcore (lib/control runs them for you).
+ *
+ * @since 0.1
  */
 
 #include <stdint.h>
@@ -32,10 +34,12 @@ extern "C" {
 struct plx_mr;
 struct plx_driver;
 
+/** Bytes of a device name, its 0 included. */
 #define PLX_NAME_LEN 64
 
 /* ---- devices and what they can do ---------------------------------------------------------- */
 
+/** A device that can be opened. */
 struct plx_device_info {
 	char name[PLX_NAME_LEN];
 	const char *driver;
@@ -55,19 +59,21 @@ struct plx_device *plx_device_open(const char *name_and_args);
 /** -EBUSY while PDs or CQs of it exist; the log names how many. */
 int plx_device_close(struct plx_device *dev);
 
+/** The name it was opened by, without arguments. */
 const char *plx_device_name(const struct plx_device *dev);
 
 #define PLX_CAP_ATTR_EXCHANGE	   0x0001 /**< QPs come up by attribute exchange (not on iWARP) */
 #define PLX_CAP_ACTIVE_SENDS_FIRST 0x0002 /**< the connecting side must send the first message */
-#define PLX_CAP_SRQ		   0x0004
+#define PLX_CAP_SRQ		   0x0004 /**< shared receive queues */
 #define PLX_CAP_RNR		   0x0008 /**< receiver-not-ready is retried, min_rnr_timer counts */
-#define PLX_CAP_SOLICITED	   0x0010
-#define PLX_CAP_FENCE		   0x0020
-#define PLX_CAP_MW		   0x0040
+#define PLX_CAP_SOLICITED	   0x0010 /**< PLX_WR_SOLICITED means something */
+#define PLX_CAP_FENCE		   0x0020 /**< PLX_WR_FENCE holds a WR back */
+#define PLX_CAP_MW		   0x0040 /**< memory windows */
 
 /** Transports that a QP can be asked for. DC and XRC need hardware that nobody here has. */
 enum plx_transport { PLX_TRANSPORT_RC, PLX_TRANSPORT_UC, PLX_TRANSPORT_UD };
 
+/** What a device can do. Limits are per object and hold alone; plx_qp_limits() asks for them together. */
 struct plx_device_caps {
 	uint32_t kinds; /**< PLX_KIND() of each opcode that can be posted, PLX_OPCODE_RECV included */
 	uint32_t flags; /**< PLX_CAP_* */
@@ -87,6 +93,7 @@ struct plx_device_caps {
 	int socket_id;		    /**< NUMA node, or SOCKET_ID_ANY */
 };
 
+/** Valid while @p dev is open; never changes. */
 const struct plx_device_caps *plx_device_caps(const struct plx_device *dev);
 
 /** What would be granted, without making anything: *cap in and out. -EINVAL names the limit in the log. */
@@ -94,6 +101,7 @@ int plx_qp_limits(struct plx_device *dev, struct plx_qp_cap *cap);
 
 /* ---- ports and GIDs ------------------------------------------------------------------------ */
 
+/** A port, as it is at the moment. */
 struct plx_port_attr {
 	uint32_t active;     /**< 1: the port can carry traffic */
 	uint32_t ethernet;   /**< link layer */
@@ -103,8 +111,10 @@ struct plx_port_attr {
 	uint32_t lid;
 };
 
+/** What an address of a port speaks. */
 enum plx_gid_type { PLX_GID_NONE, PLX_GID_IB, PLX_GID_ROCE_V1, PLX_GID_ROCE_V2, PLX_GID_IWARP };
 
+/** An entry of a port's GID table. */
 struct plx_gid {
 	uint8_t raw[16];
 	uint32_t index;
@@ -116,6 +126,7 @@ struct plx_gid {
 int plx_port_query(struct plx_device *dev, unsigned int port, struct plx_port_attr *attr);
 /** -ENOENT: no GID at @p index. */
 int plx_gid_query(struct plx_device *dev, unsigned int port, unsigned int index, struct plx_gid *gid);
+/** "RoCE v2", ...; "unknown" outside the enum. */
 const char *plx_gid_type_name(unsigned int type);
 
 /** The first active port; -ENOENT when none is. */
@@ -128,22 +139,26 @@ int plx_gid_default(struct plx_device *dev, unsigned int port, struct plx_gid *g
 
 /* ---- protection domains and registered memory ---------------------------------------------- */
 
-#define PLX_ACCESS_LOCAL_WRITE	 0x01
-#define PLX_ACCESS_REMOTE_READ	 0x02
-#define PLX_ACCESS_REMOTE_WRITE	 0x04
-#define PLX_ACCESS_REMOTE_ATOMIC 0x08
-#define PLX_ACCESS_REMOTE	 0x0e
-#define PLX_ACCESS_ALL		 0x0f
+#define PLX_ACCESS_LOCAL_WRITE	 0x01 /**< receives, reads and old values of atomics may go there */
+#define PLX_ACCESS_REMOTE_READ	 0x02 /**< a peer may read */
+#define PLX_ACCESS_REMOTE_WRITE	 0x04 /**< a peer may write; needs local write */
+#define PLX_ACCESS_REMOTE_ATOMIC 0x08 /**< a peer may do atomics; needs local write */
+#define PLX_ACCESS_REMOTE	 0x0e /**< the three remote ones */
+#define PLX_ACCESS_ALL		 0x0f /**< all four */
 
+/** A protection domain: memory and QPs of one do not meet those of another. */
 struct plx_pd {
 	struct plx_device *dev;
 	uint32_t nb_mrs;
 	uint32_t nb_qps;
 };
 
+/** NULL with rte_errno: what the provider says. */
 struct plx_pd *plx_pd_create(struct plx_device *dev);
+/** -EBUSY while it has MRs or QPs. */
 int plx_pd_destroy(struct plx_pd *pd);
 
+/** Registered memory. lib/memory builds on it; a program rarely needs it bare. */
 struct plx_mr {
 	struct plx_pd *pd;
 	void *addr;
@@ -159,14 +174,17 @@ struct plx_mr {
  * ERANGE addr + len overflows or len exceeds max_mr_size; ENOMEM, EPERM, ... the provider's, the log explains.
  */
 struct plx_mr *plx_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
+/** The keys open nothing any more when this returns. 0 or the provider's -errno; then it is as it was. */
 int plx_mr_deregister(struct plx_mr *mr);
 
 /* ---- completion queues and queue pairs ----------------------------------------------------- */
 
 /** A CQ of at least @p nb_cqe entries. NULL with rte_errno: EINVAL zero or above max_cqe. */
 struct plx_cq *plx_cq_create(struct plx_device *dev, uint32_t nb_cqe);
+/** -EBUSY while QPs complete there. */
 int plx_cq_destroy(struct plx_cq *cq);
 
+/** What a QP is made of. */
 struct plx_qp_conf {
 	struct plx_cq *send_cq;
 	struct plx_cq *recv_cq;
@@ -211,6 +229,7 @@ struct plx_qp_path {
 	uint8_t reserved;
 };
 
+/** First active port, default GID, no remote rights, and timers that suit a LAN. */
 void plx_qp_path_default(struct plx_qp_path *path);
 
 /** This QP's address on the port and GID of @p path. -ENOTSUP without PLX_CAP_ATTR_EXCHANGE. */
@@ -228,6 +247,7 @@ int plx_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const str
  */
 int plx_qp_to_error(struct plx_qp *qp);
 
+/** The states a program meets; RTR and SQD are passed through or not used. */
 enum plx_qp_state { PLX_QP_RESET, PLX_QP_INIT, PLX_QP_RTS, PLX_QP_ERR };
 
 /** enum plx_qp_state as the device sees it, or -errno. */

@@ -16,6 +16,8 @@
  * the cause. It fills `fast` and the granted sizes; lib/device fills the rest (dev, pd, CQs, addr, ...).
  *
  * Threads: slots are called by one thread at a time per object, not on polling lcores.
+ *
+ * @since 0.1
  */
 
 #include <rte_kvargs.h>
@@ -26,6 +28,7 @@
 extern "C" {
 #endif
 
+/** The control half of a driver. What a slot does is said at the plx_device.h call of the same name. */
 struct plx_device_ops {
 	int (*close)(struct plx_device *dev);
 	int (*qp_limits)(struct plx_device *dev, struct plx_qp_cap *cap);
@@ -58,6 +61,7 @@ struct plx_device {
 	char name[PLX_NAME_LEN];
 };
 
+/** A driver, const for as long as the process uses it. */
 struct plx_driver {
 	const char *name;
 	const char *const *keys; /**< devargs it knows, NULL at the end; NULL: none */

@@ -16,6 +16,8 @@
  *
  * Threads: a QP is posted to, and a CQ polled, by one thread at a time, its owner. A driver may
  * count on it that the thread that posts on a QP is the one that polls the QP's CQs.
+ *
+ * @since 0.1
  */
 
 #include <stdint.h>
@@ -82,12 +84,14 @@ struct plx_cq {
 	uint32_t nb_qps;   /**< send and receive queues that complete here; lib/device's, atomic */
 };
 
+/** The slot post_send. The owner of @p qp. */
 PLX_INLINE uint16_t
 plx_qp_post_send(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	return qp->fast->post_send(qp, wrs, n, err);
 }
 
+/** The slot post_recv. The owner of @p qp. */
 PLX_INLINE uint16_t
 plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {

@@ -32,6 +32,8 @@
  * the loop. It never runs inside the call that posts its op: an early completion waits until that returned.
  *
  * Threads: said at each call. What has no word about it is for start-up and shut-down.
+ *
+ * @since 0.1
  */
 
 #include <rte_lcore.h>
@@ -45,8 +47,10 @@
 extern "C" {
 #endif
 
+/** Who delivers: one lcore, or any thread. */
 enum plx_dispatcher_mode { PLX_DISPATCHER_OWNED, PLX_DISPATCHER_SHARED };
 
+/** What a dispatcher is made of. */
 struct plx_dispatcher_conf {
 	const char *name;
 	enum plx_dispatcher_mode mode; /**< zero: OWNED */
@@ -91,6 +95,7 @@ struct plx_dispatcher_stats {
 /** In detours: ops wait on the early list. */
 #define PLX_DISPATCHER_EARLY 0x10000
 
+/** Read `pool`, leave the rest alone; here because deliver is inline. */
 struct plx_dispatcher {
 	struct plx_op_pool *pool;
 	unsigned int owner; /**< LCORE_ID_ANY: SHARED */
@@ -128,8 +133,9 @@ bool plx_dispatcher_has_home(const struct plx_dispatcher *d, unsigned int lcore)
 int plx_dispatcher_deliver(struct plx_dispatcher *d, uint64_t wr_id, enum plx_status status,
 	uint32_t byte_len, uint32_t imm, uint32_t wc_flags);
 
-/** The two halves of plx_dispatcher_deliver_burst(): OWNED, on the owner, n > 0; and whoever else. */
+/** Hot half of plx_dispatcher_deliver_burst(): OWNED, on the owner, @p n > 0. */
 void plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n);
+/** Cold half of plx_dispatcher_deliver_burst(): not on the owner. Returns how many were taken. */
 uint16_t plx_dispatcher_deliver_elsewhere(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n);
 
 /** Deliver @p n completions in order. Any thread. Returns how many were taken: fewer when the inbox is full. */
@@ -211,6 +217,7 @@ plx_dispatcher_post_begin(struct plx_dispatcher *d)
 	d->detours++;
 }
 
+/** The post call that plx_dispatcher_post_begin() announced has returned. */
 PLX_INLINE void
 plx_dispatcher_post_end(struct plx_dispatcher *d)
 {
@@ -221,10 +228,11 @@ plx_dispatcher_post_end(struct plx_dispatcher *d)
 void plx_dispatcher_fail(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status, int err);
 
 /**
- * OWNED, owner: note in @p marks (nb_homes words) what has been handed over so far; and whether all of it is
- * over by now, its callbacks returned. A connection waits for that before it is gone.
+ * OWNED, owner: note in @p marks (nb_homes words) what has been handed over so far. A connection waits until that
+ * is over, plx_dispatcher_passed(), before it is gone.
  */
 void plx_dispatcher_mark(const struct plx_dispatcher *d, uint64_t *marks);
+/** OWNED, owner: whether all that plx_dispatcher_mark() noted in @p marks is over, its callbacks returned. */
 bool plx_dispatcher_passed(const struct plx_dispatcher *d, const uint64_t *marks);
 
 #ifdef __cplusplus

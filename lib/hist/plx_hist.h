@@ -33,6 +33,8 @@
  * So the buckets copied hold every sample of the sums and perhaps a few more; a reader cannot stop
  * the writer. Each set is whole by itself and knows its number: percentiles are over the buckets
  * (`count`), mean and deviation over the sums (`count` - `unsummed`).
+ *
+ * @since 0.1
  */
 
 #include <stdint.h>
@@ -43,7 +45,9 @@
 extern "C" {
 #endif
 
+/** Bits of a value that its bucket keeps. */
 #define PLX_HIST_PRECISION 8
+/** Buckets for all of 64 bits. */
 #define PLX_HIST_BUCKETS ((64 - PLX_HIST_PRECISION + 2) << (PLX_HIST_PRECISION - 1))
 
 /** About 60 KB; zero is not a valid state, see plx_hist_reset(). The first 64 bytes are all that
@@ -74,8 +78,9 @@ plx_hist_index(uint64_t value)
 	return (octave << (PLX_HIST_PRECISION - 1)) + (unsigned int)(value >> octave);
 }
 
-/** The smallest and the largest value of bucket @p index. */
+/** The smallest value of bucket @p index. */
 uint64_t plx_hist_bucket_min(unsigned int index);
+/** The largest value of bucket @p index. */
 uint64_t plx_hist_bucket_max(unsigned int index);
 
 /** Two halves, low first, as one number. */
@@ -91,6 +96,7 @@ plx_hist_wide(const uint64_t half[2])
  * who sees a sample there sees a min and max that cover it. Partners: sums_try_read() and
  * buckets_read() in hist.c.
  */
+/** First step: say that a change is under way; @p min and @p max cover it. */
 PLX_INLINE void
 plx_hist_open(struct plx_hist *h, uint64_t min, uint64_t max)
 {
@@ -101,12 +107,14 @@ plx_hist_open(struct plx_hist *h, uint64_t min, uint64_t max)
 		__atomic_store_n(&h->max, max, __ATOMIC_RELAXED);
 }
 
+/** Second step, any number of times: @p n samples in bucket @p index. */
 PLX_INLINE void
 plx_hist_add(struct plx_hist *h, unsigned int index, uint64_t n)
 {
 	__atomic_store_n(&h->bucket[index], h->bucket[index] + n, __ATOMIC_RELEASE);
 }
 
+/** Last step: @p n samples in all, with their sums. */
 PLX_INLINE void
 plx_hist_close(struct plx_hist *h, uint64_t n, unsigned __int128 sum, unsigned __int128 sum_sq)
 {
@@ -155,9 +163,10 @@ void plx_hist_snapshot(struct plx_hist *into, const struct plx_hist *from);
  */
 uint64_t plx_hist_percentile(const struct plx_hist *h, double percent);
 
-/** Mean and (population) standard deviation of the samples in the sums; 0 when there are none.
- * NaN for the deviation once the sum of squares has saturated. */
+/** Mean of the samples in the sums; 0 when there are none. */
 double plx_hist_mean(const struct plx_hist *h);
+/** Population standard deviation of the samples in the sums; 0 when there are none, NaN once the sum of squares
+ * has saturated. */
 double plx_hist_stdev(const struct plx_hist *h);
 
 #ifdef __cplusplus

@@ -29,6 +29,8 @@
  *
  * Threads: send from any, recv and empty from the consumer, the rest while nobody uses the lane.
  * "The consumer" is one thread at a time; the lane does not check which.
+ *
+ * @since 0.1
  */
 
 #include <stdbool.h>
@@ -121,7 +123,7 @@ plx_lane_send(struct plx_lane *lane, const void *elems, unsigned int n)
 	return rte_ring_sp_enqueue_burst_elem(ring, elems, sizeof(void *), n, NULL);
 }
 
-/* Consumer only: @p nb elements lay in one ring. */
+/** Consumer only: @p nb elements lay in one ring. */
 PLX_INLINE void
 plx_lane_saw(struct plx_lane *lane, unsigned int nb)
 {

@@ -26,6 +26,8 @@
  *
  * Threads: a region is made and destroyed by one thread; hold and release from any. Views and remotes are
  * values. The inline calls touch only what they are given.
+ *
+ * @since 0.1
  */
 
 #include <errno.h>
@@ -109,8 +111,9 @@ struct plx_remote {
 	uint32_t rights; /**< PLX_ACCESS_REMOTE_* */
 };
 
-/** What a peer may be given of a region or of a view: all of it, with the remote ones of its rights. */
+/** What a peer may be given of a region: all of it, with the remote ones of its rights. */
 struct plx_remote plx_remote_of_region(const struct plx_region *region);
+/** The same of a view. */
 struct plx_remote plx_remote_of(const struct plx_view *view);
 
 /** Whether @p len bytes at @p off lie in @p whole bytes, however large the numbers. */

@@ -40,6 +40,8 @@
  * SGE list and the application's private bytes. The mempool's own header is one line more.
  *
  * Threads: an op is used by one thread at a time, the one that took it, then its home lcore.
+ *
+ * @since 0.1
  */
 
 #include <stdbool.h>
@@ -68,6 +70,7 @@ enum plx_op_state {
 	PLX_OP_KEPT = 0x12, /**< completed, on its home's list for plx_dispatcher_take_burst() */
 };
 
+/** The bit of enum plx_op_state that says "the library's". */
 #define PLX_OP_IN_CUSTODY 0x10
 
 /** Why submit has to look twice at a prepared op; noted at prep, told at submit (contract 4.5). */
@@ -86,6 +89,7 @@ enum plx_op_state {
 #define PLX_OP_CUSTODY(home, state, attention)                                                                \
 	((uint32_t)(home) | (uint32_t)(state) << 16 | (uint32_t)(attention) << 24)
 
+/** One piece of work. Change it by the functions below; read the result when it is COMPLETED. */
 struct plx_op {
 	/* Line 0: written by prep, read by post. */
 	struct plx_wr wr;     /**< wr.wr_id is the op's present id */
@@ -162,6 +166,7 @@ plx_op_id(const struct plx_op *op)
 	return __atomic_load_n(&op->wr.wr_id, __ATOMIC_RELAXED);
 }
 
+/** How often the op has been used before. */
 PLX_INLINE uint32_t
 plx_op_generation(const struct plx_op *op)
 {
@@ -182,19 +187,21 @@ plx_op_set_state(struct plx_op *op, enum plx_op_state state)
 	__atomic_store_n(&op->state, (uint8_t)state, __ATOMIC_RELAXED);
 }
 
+/** Home, state and attention at once, likewise. */
 PLX_INLINE void
 plx_op_set_custody(struct plx_op *op, uint32_t custody)
 {
 	__atomic_store_n(&op->custody, custody, __ATOMIC_RELAXED);
 }
 
-/** Add to, or take from, what submit has to look at. Whoever prepares the op. */
+/** Add to what submit has to look at. Whoever prepares the op. */
 PLX_INLINE void
 plx_op_note(struct plx_op *op, uint8_t attention)
 {
 	plx_op_set_custody(op, op->custody | PLX_OP_CUSTODY(0, 0, attention));
 }
 
+/** Take from what submit has to look at. Whoever prepares the op. */
 PLX_INLINE void
 plx_op_unnote(struct plx_op *op, uint8_t attention)
 {
@@ -245,12 +252,14 @@ plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t 
 	op->arg = arg;
 }
 
+/** plx_op_prep() of a send. */
 PLX_INLINE void
 plx_op_prep_send(struct plx_op *op, const void *addr, size_t len, uint32_t lkey, plx_op_cb_t cb, void *arg)
 {
 	plx_op_prep(op, PLX_OPCODE_SEND, addr, len, lkey, cb, arg);
 }
 
+/** plx_op_prep() of a receive. */
 PLX_INLINE void
 plx_op_prep_recv(struct plx_op *op, void *addr, size_t len, uint32_t lkey, plx_op_cb_t cb, void *arg)
 {

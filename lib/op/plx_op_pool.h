@@ -18,6 +18,8 @@
  *
  * Threads: get and put from any thread. Threads without lcore id have no cache, and pay the shared
  * ring each time (bursts help); they need no registration and there can be any number of them.
+ *
+ * @since 0.1
  */
 
 #include <string.h>
@@ -31,6 +33,7 @@
 extern "C" {
 #endif
 
+/** What a pool is made of. */
 struct plx_op_pool_conf {
 	const char *name;	 /**< for dumps and errors; made unique */
 	unsigned int nb_ops;	 /**< that can be out at once, 1 to 2^24 less the caches */
@@ -39,6 +42,7 @@ struct plx_op_pool_conf {
 	int socket_id;		 /**< NUMA node of the device, or SOCKET_ID_ANY */
 };
 
+/** Pools that a process can have at once: the tag has 8 bits, and 0 is nobody's. */
 #define PLX_OP_POOLS_MAX 255
 
 /**
@@ -51,6 +55,7 @@ struct plx_op_pool_conf {
 #define PLX_OP_POOL_DIRECT 1
 #endif
 
+/** The library's; here because get and put are inline. */
 struct plx_op_pool {
 	struct rte_mempool *mp;
 	uintptr_t base;	   /**< op 0 */
@@ -76,6 +81,7 @@ unsigned int plx_op_pool_in_use(const struct plx_op_pool *pool);
 
 /** Cold halves of get and put: through the mempool, when the lcore's cache will not do or there is none. */
 int plx_op_get_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n);
+/** Cold half of plx_op_put_bulk(). */
 unsigned int plx_op_put_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n);
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -91,12 +97,14 @@ unsigned int plx_op_put_slow(struct plx_op_pool *pool, struct plx_op **ops, unsi
 void plx_op_pool_note_get(struct plx_op **ops, unsigned int n);
 void plx_op_pool_note_put(struct plx_op **ops, unsigned int n);
 #else
+/** No sanitizer, nobody to tell. */
 PLX_INLINE void
 plx_op_pool_note_get(struct plx_op **ops, unsigned int n)
 {
 	(void)ops;
 	(void)n;
 }
+/** No sanitizer, nobody to tell. */
 PLX_INLINE void
 plx_op_pool_note_put(struct plx_op **ops, unsigned int n)
 {
@@ -185,6 +193,7 @@ plx_op_slot(const struct plx_op_pool *pool, uint64_t wr_id)
 	return (uint32_t)wr_id - pool->first_id;
 }
 
+/** The op of a slot below nb_slots. */
 PLX_INLINE struct plx_op *
 plx_op_at(const struct plx_op_pool *pool, uint32_t slot)
 {

@@ -17,6 +17,8 @@
  * are free again, the ops stay in custody on the lost list until the QP is destroyed, or until the completion comes late.
  *
  * Threads: the owner lcore only.
+ *
+ * @since 0.1
  */
 
 #include "plx_op.h"
@@ -32,6 +34,7 @@ struct plx_op_list {
 	uint32_t nb;
 };
 
+/** Put @p op, which is on no list, behind the others. */
 PLX_INLINE void
 plx_op_list_append(struct plx_op_list *list, struct plx_op *op)
 {
@@ -56,6 +59,7 @@ plx_op_list_take(struct plx_op_list *list)
 	return op;
 }
 
+/** The owner's, but for what is read from elsewhere (qp_num, conn), which stands still. */
 struct plx_op_queue {
 	uint32_t head;	/**< posts so far */
 	uint32_t tail;	/**< posts before this one are over */
@@ -77,6 +81,7 @@ extern struct plx_op_queue plx_op_no_queue;
 
 /** Room for @p depth ops. 0, -EINVAL, -ENOMEM. */
 int plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id);
+/** Free what init took; nothing is posted there any more. */
 void plx_op_queue_fini(struct plx_op_queue *q);
 
 /** Whether @p n more posts fit; never when submitters must take the slow path. */

@@ -24,6 +24,8 @@
  *
  * Threads: CQs and hooks are added before the loop runs, or by the lcore that runs it. stop from any thread; it is
  * seen within one turn. Counters may be read from any thread.
+ *
+ * @since 0.1
  */
 
 #include <stdbool.h>
@@ -36,7 +38,9 @@
 extern "C" {
 #endif
 
+/** CQs that one poller polls at most. */
 #define PLX_POLLER_MAX_CQS   16
+/** Hooks that one poller calls at most. */
 #define PLX_POLLER_MAX_HOOKS 32
 
 /** Returns how many things it did, for the loop's idle statistics. */
@@ -53,6 +57,7 @@ struct plx_poller_stats {
 	uint64_t cq_errors;  /**< polls that failed: the CQ is dead, and polled no more */
 };
 
+/** What a poller is made of. */
 struct plx_poller_conf {
 	const char *name;
 	uint16_t budget; /**< completions per CQ and turn; 0: PLX_POLL_BURST; at most 512 */
@@ -75,6 +80,7 @@ int plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_d
 int plx_poller_remove_cq(struct plx_poller *poller, struct plx_cq *cq);
 /** Call @p hook(@p arg) once a turn. -ENOSPC, -EEXIST. */
 int plx_poller_add_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);
+/** Call @p hook(@p arg) no more; safe in a callback or hook. -ENOENT. */
 int plx_poller_remove_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);
 
 /**
@@ -93,11 +99,13 @@ int plx_poller_run(void *poller);
 void plx_poller_stop(struct plx_poller *poller);
 /** Let a stopped poller run again. -EBUSY while its loop runs. */
 int plx_poller_reset(struct plx_poller *poller);
+/** Whether the loop runs. Any thread. */
 bool plx_poller_running(const struct plx_poller *poller);
 
 /** The lcore that last ran the loop, or LCORE_ID_ANY. */
 unsigned int plx_poller_lcore(const struct plx_poller *poller);
 
+/** Counters, each as it was a moment ago. Any thread. */
 void plx_poller_stats(const struct plx_poller *poller, struct plx_poller_stats *stats);
 
 #ifdef __cplusplus

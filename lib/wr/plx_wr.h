@@ -10,6 +10,8 @@
  *
  * Data only. An op carries a WR, a device is given WRs and gives back WCs, and neither needs to
  * know the other. Integers are in host order, immediates included.
+ *
+ * @since 0.1
  */
 
 #include <stdint.h>
