@@ -19,6 +19,7 @@ meson install -C "$BUILD" --no-rebuild --destdir "$tmp/installed" >"$tmp/log" 2>
 	cat "$tmp/log"
 	fail 'meson install'
 }
+here=$(cd "$(dirname "$0")" && pwd)
 root=$tmp/installed$PREFIX include=$root/include lib=$root/$LIBDIR bin=$root/bin
 export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
 
@@ -46,13 +47,16 @@ installed_tree_is_complete() {
 
 # ---- symbols
 
-# Every plx_ function that a header in FOLDER declares, inline ones too, as the compiler sees them.
+# Every plx_ function that a header in FOLDER declares, inline ones too, as the compiler sees them; and variables.
 declared() { # declared FOLDER
 	local header
 	for header in "$1"/*.h; do echo "#include \"$header\""; done >"$tmp/all.c"
 	# shellcheck disable=SC2046 # flags
 	gcc -D_GNU_SOURCE $(pkg-config --cflags libdpdk) -aux-info "$tmp/aux" -fsyntax-only "$tmp/all.c"
-	grep -F "$1/" "$tmp/aux" | sed 's@/\*[^*]*\*/@@g' | grep -oE '\bplx_\w+ \(' | tr -d ' (' | sort -u
+	{
+		grep -F "$1/" "$tmp/aux" | sed 's@/\*[^*]*\*/@@g' | grep -oE '\bplx_\w+ \(' | tr -d ' ('
+		sed -nE 's/^extern [^(]*\b(plx_\w+)(\[[^]]*\])*;.*/\1/p' "$1"/*.h
+	} | sort -u
 }
 exported() { # exported LIBRARY: without the name of the version itself
 	nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' | sort -u
@@ -68,7 +72,7 @@ compare() { # compare FOLDER LIBRARY: says what differs, and whether anything do
 }
 library_exports_what_headers_declare() {
 	compare "$include/pollux" "$lib/libpollux.so" || fail 'see above'
-	echo "$(wc -l <"$tmp/declared") functions, $(grep -cE ':NF.* static .*\bplx_' "$tmp/aux") of them inline"
+	echo "$(wc -l <"$tmp/declared") names, $(grep -cE ':NF.* static .*\bplx_' "$tmp/aux") of them inline"
 	nm -D --defined-only "$lib/libpollux.so" | awk -v v="PLX_$ABI" '$2 != "A" && $3 !~ "@@" v "$" { print; bad = 1 }
 		END { exit bad }' || fail "not of version PLX_$ABI"
 }
@@ -80,6 +84,119 @@ missing_twin_and_stray_symbol_are_named() {
 	cat "$tmp/said"
 	[[ $(<"$tmp/said") = 'declared, not exported: plx_newcomer
 exported, not declared: plx_control_sync' ]] || fail 'not what was changed'
+}
+
+# ---- programs
+
+strict='-D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Werror'
+eal='--no-huge --no-shconf --no-pci -m 64 -l 0'
+
+# Nothing but pkg-config says where Pollux is. g++ has _GNU_SOURCE set.
+# shellcheck disable=SC2046,SC2086 # flags
+build_c() { gcc -std=c11 $strict "${@:2}" $(pkg-config --cflags --libs "$1") -o "$tmp/program"; }
+# shellcheck disable=SC2046,SC2086
+build_cxx() { g++ -std=c++17 ${strict#* } -x c++ "${@:2}" -x none $(pkg-config --cflags --libs "$1") -o "$tmp/program"; }
+run() { # run PROGRAM [ARGUMENT...]: its output in $out; $status
+	status=0
+	# shellcheck disable=SC2086
+	out=$(timeout 60 "$1" $eal "${@:2}" 2>"$tmp/err") || status=$?
+	echo "$out"
+}
+ends_with() { [[ $status = "$1" ]] || { cat "$tmp/err"; fail "exit status $status"; }; }
+loads() { [[ $(ldd "$1") = *"$2"* ]]; }
+
+plays() {
+	run "$tmp/program"
+	ends_with 0
+	[[ $out = "300 messages of 64 bytes verified, library $VERSION" ]] || fail 'not what it prints'
+}
+c_program_on_the_shared_library() {
+	build_c pollux "$here/outside.c"
+	loads "$tmp/program" "$lib/libpollux.so.$ABI" || fail 'does not load it'
+	plays
+}
+cxx_program_on_the_shared_library() {
+	build_cxx pollux "$here/outside.c"
+	loads "$tmp/program" "$lib/libpollux.so.$ABI" || fail 'does not load it'
+	plays
+}
+static_only() { # the shared one is not even there
+	rm "$lib"/libpollux.so*
+	if loads "$tmp/program" libpollux; then fail 'loads a libpollux'; fi
+	plays
+}
+c_program_on_the_static_library() {
+	build_c pollux-static "$here/outside.c"
+	static_only
+}
+cxx_program_on_the_static_library() {
+	build_cxx pollux-static "$here/outside.c"
+	static_only
+}
+driver_of_ones_own() {
+	build_c pollux "$SOURCE"/apps/examples/own_driver/*.c
+	run "$tmp/program" -- own0
+	ends_with 0
+	for line in 'own0 (own)' 'loopback0 (loopback)' 'own0: SUCCESS' 'receive: Operation not supported'; do
+		grep -Fqx "$line" <<<"$out" || fail "wants: $line"
+	done
+	run "$tmp/program" -- own7,status=10
+	ends_with 0
+	grep -Fqx 'own7: REM_ACCESS_ERR' <<<"$out" || fail 'the status that it was told'
+	run "$tmp/program" -- own0,status=no
+	ends_with 2
+	grep -F 'devarg status=no: want a number' "$tmp/err" || fail 'the cause'
+}
+python_plays_through_the_c_abi() {
+	python3 "$here/pingpong.py" --layout >"$tmp/layout.c"
+	grep -c _Static_assert "$tmp/layout.c"
+	# shellcheck disable=SC2046
+	gcc -D_GNU_SOURCE -fsyntax-only "$tmp/layout.c" $(pkg-config --cflags pollux)
+	out=$(timeout 60 python3 "$here/pingpong.py" "$lib/libpollux.so" 1000 2>"$tmp/err") || { cat "$tmp/err"; fail "$out"; }
+	[[ $out = "1000 pings and 1000 pongs verified, library $VERSION" ]] || fail "prints: $out"
+	echo "$out"
+}
+installed_programs_run() {
+	run "$bin/plx-pingpong" -- -n 100
+	ends_with 0
+	if loads "$bin/plx-pingpong" libpollux; then fail 'programs need no libpollux'; fi
+}
+
+# ---- headers
+
+# Each one alone is tests/headers' business, and again here when soaking. Beside each other in a folder that is not on the
+# path, as <pollux/...>, is this one's: in one file per language, since nothing in them depends on the order.
+headers_find_each_other() {
+	(cd "$include" && printf '#include <%s>\n' pollux/*.h) >"$tmp/all.c"
+	wc -l <"$tmp/all.c"
+	# shellcheck disable=SC2046,SC2086
+	gcc -std=c11 $strict $(pkg-config --cflags pollux) -fsyntax-only "$tmp/all.c"
+	# shellcheck disable=SC2046,SC2086
+	g++ -std=c++17 ${strict#* } $(pkg-config --cflags pollux) -fsyntax-only -x c++ "$tmp/all.c"
+	[[ ${PLX_TEST_SCALE-} = soak ]] || return 0
+	"$SOURCE/tests/headers/check.sh" "$include/pollux" "$include"/pollux/*.h -- gcc -x c -std=gnu11
+	"$SOURCE/tests/headers/check.sh" "$include/pollux" "$include"/pollux/*.h -- g++ -x c++ -std=c++17
+}
+
+# ---- without verbs
+
+# A build of its own: the library and plx-info, and when soaking the unit and contract suites too.
+core_builds_without_verbs() {
+	local targets='lib/pollux/libpollux.so.'$VERSION' apps/info/plx-info'
+	[[ ${PLX_TEST_SCALE-} != soak ]] || targets=all
+	meson setup "$tmp/build" "$SOURCE" -Dverbs=disabled -Dbuildtype=plain -Doptimization=0 >"$tmp/log" 2>&1 ||
+		{ cat "$tmp/log"; fail 'meson setup'; }
+	# shellcheck disable=SC2086 # a list of words
+	ninja -C "$tmp/build" $targets >"$tmp/log" 2>&1 || { tail -n 30 "$tmp/log"; fail 'it does not build'; }
+	grep '#define PLX_HAS_VERBS 0' "$tmp/build/config/plx_config.h" || fail 'PLX_HAS_VERBS'
+	if readelf -d "$tmp/build/lib/pollux/libpollux.so" "$tmp/build/apps/info/plx-info" | grep verbs; then
+		fail 'it needs verbs'
+	fi
+	if grep -i verbs "$tmp"/build/lib/pollux/*.pc; then fail '.pc files ask for verbs'; fi
+	run "$tmp/build/apps/info/plx-info" --
+	ends_with 0
+	grep -q '^loopback0: driver loopback' <<<"$out" || fail 'no loopback0'
+	[[ $targets != all ]] || meson test -C "$tmp/build" --no-rebuild --suite unit --suite contract -t 10 || fail 'its tests'
 }
 
 "$case"
