@@ -38,7 +38,7 @@ struct soft_cqe {
 	struct plx_wc wc;
 	struct soft_sq_done *done; /**< local: the send queue that gets slots back, or NULL */
 	uint64_t position;	   /**< local: up to there; remote: ring position + 1 once the CQE is in */
-};
+} __rte_cache_aligned; /* a remote one so moves between two lcores as one line */
 
 struct soft_cq {
 	struct plx_cq base;
@@ -81,6 +81,20 @@ soft_cq_local_slot(const struct soft_cq *cq, uint64_t position)
 	return &cq->local[(position - cq->local_zero) & cq->mask];
 }
 
+/**
+ * Whether the two rings together are full, with @p used CQEs in `local`: if they are, the remote ring's last slot that may
+ * be used is, and its line stands still, which the producers' count does not. The polling thread.
+ */
+static inline bool
+soft_cq_full(const struct soft_cq *cq, uint64_t used)
+{
+	uint64_t last = cq->remote_tail + cq->base.nb_cqe - used;
+
+	/* Relaxed: a count; nothing in the slot is looked at. */
+	return used >= cq->base.nb_cqe ||
+	       __atomic_load_n(&cq->remote[(last - 1) & cq->mask].position, __ATOMIC_RELAXED) == last;
+}
+
 /** A CQE of a queue that the polling thread owns. @p done, @p position: soft_sq.h; NULL for a receive. */
 static inline void
 soft_cq_push_local(struct soft_cq *cq, const struct plx_wc *wc, struct soft_sq_done *done, uint64_t position)
@@ -88,9 +102,7 @@ soft_cq_push_local(struct soft_cq *cq, const struct plx_wc *wc, struct soft_sq_d
 	struct soft_cqe *cqe = soft_cq_local_slot(cq, cq->local_head);
 	uint64_t used = cq->local_head - cq->local_tail;
 
-	/* Relaxed: a count. */
-	if (unlikely(used + __atomic_load_n(&cq->remote_head, __ATOMIC_RELAXED) - cq->remote_tail >=
-		    cq->base.nb_cqe)) {
+	if (unlikely(soft_cq_full(cq, used))) {
 		__atomic_store_n(&cq->nb_local_dropped, cq->nb_local_dropped + 1, __ATOMIC_RELAXED);
 		return;
 	}
