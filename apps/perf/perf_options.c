@@ -39,7 +39,7 @@ perf_usage(void)
 	       "  --depth N        ops that a connection has in flight (16)\n"
 	       "  --burst N        ops in one submit call, at most (16)\n"
 	       "  --handoff on|off callbacks on a worker lcore, or on the poller (on)\n"
-	       "  --fault SCRIPT   misbehave as the script says, doc/fault.md: \"drop cqe 1/1000; dup cqe "
+	       "  --fault SCRIPT   misbehave as the script says, doc/guide/fault.md: \"drop cqe 1/1000; dup cqe "
 	       "7\"\n"
 	       "  --json FILE      the result as one JSON object on one line; - is stdout, and nothing else "
 	       "there\n"

@@ -6,7 +6,7 @@
 
 /**
  * @file
- * A fault script as data, and its decoder. doc/fault.md is the language.
+ * A fault script as data, and its decoder. doc/guide/fault.md is the language.
  *
  * The decoder takes a pointer and a length and touches nothing else.
  */

@@ -15,7 +15,7 @@
  *               drop, dup, hold, error, wrid, poison
  *
  * Tests see lost, doubled and late completions, and refused posts, with no hook in any hot path. What was
- * done is counted, and the counts follow from the script: doc/fault.md has the language.
+ * done is counted, and the counts follow from the script: doc/guide/fault.md has the language.
  *
  *      dev = plx_fault_wrap(plx_device_open("loopback0"), "drop cqe 1/1000; hold cqe 32");
  *

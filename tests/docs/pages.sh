@@ -1,0 +1,159 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
+# What must hold of the pages and of the comments in public headers.
+#
+#   pages.sh SOURCE-DIR CONFIG-DIR CASE [COMPILER...] -- HEADER...
+#
+# CONFIG-DIR has plx_config.h; HEADERs are the public ones of this build.
+# shellcheck disable=SC2016 # ``` is Markdown
+set -eu
+src=$1 config=$2 case=$3
+shift 3
+compiler=
+while [ "$1" != -- ]; do compiler="$compiler $1" && shift; done
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$src"
+
+fail() { echo "$case: $*"; exit 1; }
+pages() { find README.md MAINTAINERS doc devtools tests -name '*.md' | sort; }
+
+# ---- examples -------------------------------------------------------------------------------------
+
+folders() { for header; do dirname "$header"; done | sort -u | sed 's/^/-I/'; }
+
+compile() { # PAGE HEADER...: 0; 1, and why; 3: nothing to compile
+	page=$1
+	shift
+	awk -f "$here/examples.awk" "$page" >"$tmp/example.c" || return $?
+	sed -i "1s|.*|#line 1 \"$page\"|" "$tmp/example.c"
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	$compiler -x c -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -I"$config" $(folders "$@") \
+		$(pkg-config --cflags libdpdk) "$tmp/example.c"
+}
+
+compile_all() { # HEADER...
+	nb=0
+	for page in $(find doc -name '*.md' | sort); do
+		case "$page $*" in
+		*/verbs.md*plx_verbs.h*) ;;
+		*/verbs.md*) echo "$page: this build has no verbs" && continue ;;
+		esac
+		status=0
+		compile "$page" "$@" || status=$?
+		case $status:$page in
+		0:*) nb=$((nb + 1)) ;;
+		3:doc/guide/README.md | 3:doc/[a-z]*.md) case $page in doc/guide/[a-z]*) fail "$page has no example" ;; esac ;;
+		*) fail "an example of $page does not compile" ;;
+		esac
+	done
+	echo "$nb pages with examples"
+	[ "$nb" -gt 10 ] || fail 'the search is broken'
+}
+
+# ---- links ----------------------------------------------------------------------------------------
+
+anchors() { # of a page, as GitHub makes them
+	sed -n '/^```/,/^```$/d; s/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+links() { # PAGE...: those that lead nowhere. A dot for each that was looked at goes to $tmp/nb
+	for page; do
+		sed '/^```/,/^```$/d' "$page" | grep -o '](\([^) ]*\))' | sed 's/^](//; s/)$//' | while read -r link; do
+			echo . >>"$tmp/nb"
+			case $link in http*) continue ;; esac
+			file=${link%%#*}
+			case $link in "#"*) file=$page ;; *) file=$(dirname "$page")/$file ;; esac
+			[ -e "$file" ] || { echo "$page: $link leads nowhere" && continue; }
+			case $link in *"#"*) anchors "$file" | grep -qxF "${link#*#}" || echo "$page: $link: no such heading" ;; esac
+		done
+	done
+}
+
+# ---- doxygen --------------------------------------------------------------------------------------
+
+copy() { mkdir -p "$tmp/src" && tar cf - README.md LICENSE doc devtools tests apps config lib drivers | tar xf - -C "$tmp/src"; }
+
+warnings() { # FOLDER: what doxygen complains of, less what doc/Doxyfile says need not be documented
+	(
+		cd "$1"
+		{
+			cat doc/Doxyfile
+			echo "OUTPUT_DIRECTORY = $tmp/html"
+		} | doxygen - 2>"$tmp/doxygen" || echo "doxygen: exit status $?"
+		grep -v '(variable) of \(struct\|union\) .* is not documented' "$tmp/doxygen"
+	) || :
+	[ -e "$tmp/html/html/plx__conn_8h.html" ] || echo 'doxygen wrote nothing'
+}
+
+names() { # FOLDER: @p of something that is not there
+	(cd "$1" && find lib drivers -name 'plx_*.h' -exec awk -f "$here/params.awk" {} +) || :
+}
+
+must_say() { # TEXT, of what is on stdin
+	grep -F "$1" || fail "no word of: $1"
+}
+
+case $case in
+every_example_compiles)
+	compile_all "$@" ;;
+an_example_that_does_not_compile_is_named)
+	for header; do case $header in */plx_op.h) op=$header ;; esac; done
+	printf '# Page\n\n```c\n#include <plx_op.h>\n\nint\nf(struct plx_op *op)\n{\n\treturn plx_op_no_such(op);\n}\n```\n' >"$tmp/page.md"
+	if compile "$tmp/page.md" "$@" >"$tmp/log" 2>&1; then fail 'it compiled'; fi
+	must_say 'page.md:9' <"$tmp/log"
+	[ -n "$op" ] ;;
+every_link_leads_somewhere)
+	# shellcheck disable=SC2046 # a list of words
+	links $(pages) >"$tmp/bad"
+	[ ! -s "$tmp/bad" ] || fail "$(cat "$tmp/bad")"
+	echo "$(wc -l <"$tmp/nb") links"
+	[ "$(wc -l <"$tmp/nb")" -gt 30 ] || fail 'the search is broken' ;;
+a_dead_link_is_named)
+	mkdir "$tmp/doc"
+	printf '# Page\n\nSee [this](no/such.md), [that](#page), [and](#pages).\n' >"$tmp/doc/page.md"
+	links "$tmp/doc/page.md" >"$tmp/log"
+	must_say 'no/such.md leads nowhere' <"$tmp/log"
+	must_say '#pages: no such heading' <"$tmp/log"
+	[ "$(wc -l <"$tmp/log")" = 2 ] || fail 'it names the good one too' ;;
+public_headers_are_documented)
+	{
+		warnings .
+		names .
+		find lib drivers -name 'plx_*.h' -exec grep -L '^ \* @since [0-9]' {} + | sed 's/$/: no @since/'
+	} >"$tmp/bad"
+	[ ! -s "$tmp/bad" ] || fail "$(cat "$tmp/bad")" ;;
+what_is_undocumented_or_wrong_is_named)
+	copy
+	cat >"$tmp/src/lib/op/plx_planted.h" <<-'END'
+		/**
+		 * @file
+		 * Planted.
+		 */
+		int plx_planted_bare(int a);
+
+		/**
+		 * Do it.
+		 * @param nobody is not there
+		 */
+		int plx_planted_param(int a);
+
+		/** Do it with @p a and @p somebody. */
+		int plx_planted_name(int a);
+
+		/** See plx_planted_bare(), and @ref plx_planted_none. */
+		int plx_planted_ref(int a);
+	END
+	warnings "$tmp/src" >"$tmp/log"
+	must_say 'Member plx_planted_bare(int a) (function) of file plx_planted.h is not documented' <"$tmp/log"
+	must_say "argument 'nobody' of command @param is not found" <"$tmp/log"
+	must_say "unable to resolve reference to 'plx_planted_none'" <"$tmp/log"
+	names "$tmp/src" >"$tmp/log"
+	must_say '@p somebody is no parameter of what follows' <"$tmp/log"
+	[ "$(wc -l <"$tmp/log")" = 1 ] || fail "it names others too: $(cat "$tmp/log")" ;;
+*) fail 'no such case' ;;
+esac
