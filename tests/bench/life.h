@@ -71,5 +71,10 @@ void life_plx_make(struct life_plx *life, struct bench_rig *rig, unsigned int bu
 void life_plx_run(void *life, uint64_t nb_ops);
 /** The same by plx_poller_once(), with the two hooks of an lcore that has connections. */
 void life_plx_run_poller(void *life, uint64_t nb_ops);
+/** As life_plx_run(), compiled for null: through its constant table. Where there is one. */
+#if __has_include("plx_null_fast.h") && __has_include("plx_poll.h")
+#define LIFE_STATIC
+void life_plx_run_static(void *life, uint64_t nb_ops);
+#endif
 
 #endif

@@ -11,6 +11,18 @@
 
 #include "bench.h"
 
+#ifdef LIFE_STATIC
+#include "plx_null_fast.h"
+#include "plx_poll.h"
+#endif
+
+/** Who polls, and through which table. */
+enum how {
+	HOW_LOOP,   /**< a loop of the application's own */
+	HOW_POLLER, /**< plx_poller_once() */
+	HOW_STATIC, /**< a loop of its own that is compiled for null alone */
+};
+
 /** Told of each; the node goes back with its burst. */
 static void
 write_done(struct plx_op *op, void *arg)
@@ -28,8 +40,39 @@ life_plx_make(struct life_plx *life, struct bench_rig *rig, unsigned int burst, 
 	*life = (struct life_plx){.rig = rig, .burst = burst, .ahead = ahead};
 }
 
+static inline __attribute__((always_inline)) uint16_t
+submit(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err, enum how how)
+{
+#ifdef LIFE_STATIC
+	if (how == HOW_STATIC)
+		return plx_conn_post_burst_with(&plx_null_fast, conn, &conn->sq, ops, n, err);
+#endif
+	return plx_conn_submit_burst(conn, ops, n, err);
+}
+
 static inline __attribute__((always_inline)) void
-plx_post(struct life_plx *life, unsigned int burst)
+poll_and_deliver(struct bench_rig *rig, unsigned int burst, enum how how)
+{
+	struct plx_wc wcs[LIFE_BURST];
+	int got;
+
+	if (how == HOW_POLLER) {
+		plx_poller_once(rig->poller);
+		return;
+	}
+#ifdef LIFE_STATIC
+	if (how == HOW_STATIC) {
+		plx_poll_with(&plx_null_fast, rig->cq, rig->d);
+		return;
+	}
+#endif
+	got = plx_cq_poll(rig->cq, wcs, (uint16_t)burst);
+	if (got > 0)
+		plx_dispatcher_deliver_burst(rig->d, wcs, (uint16_t)got);
+}
+
+static inline __attribute__((always_inline)) void
+plx_post(struct life_plx *life, unsigned int burst, enum how how)
 {
 	struct bench_rig *rig = life->rig;
 	struct plx_region *region = rig->region;
@@ -46,64 +89,64 @@ plx_post(struct life_plx *life, unsigned int burst)
 			write_done, life);
 		plx_op_set_remote(ops[i], to + place, region->rkey);
 	}
-	if (plx_conn_submit_burst(rig->conns[0], ops, (uint16_t)burst, &err) != burst)
+	if (submit(rig->conns[0], ops, (uint16_t)burst, &err, how) != burst)
 		bench_broken("submit refused: %d", err.code);
 	life->nb_posted += burst;
 }
 
 static inline __attribute__((always_inline)) void
-plx_poll(struct life_plx *life, unsigned int burst, bool poller)
+plx_turn(struct life_plx *life, unsigned int burst, enum how how)
 {
-	struct bench_rig *rig = life->rig;
-	struct plx_wc wcs[LIFE_BURST];
-
-	if (poller) {
-		plx_poller_once(rig->poller);
-	} else {
-		int got = plx_cq_poll(rig->cq, wcs, (uint16_t)burst);
-
-		if (got > 0)
-			plx_dispatcher_deliver_burst(rig->d, wcs, (uint16_t)got);
-	}
-	plx_op_put_bulk(rig->d->pool, life->over, life->nb_over);
+	poll_and_deliver(life->rig, burst, how);
+	plx_op_put_bulk(life->rig->d->pool, life->over, life->nb_over);
 	life->nb_over = 0;
 }
 
 static inline __attribute__((always_inline)) void
-plx_run(struct life_plx *life, unsigned int burst, bool poller, uint64_t nb_ops)
+plx_run(struct life_plx *life, unsigned int burst, enum how how, uint64_t nb_ops)
 {
 	uint64_t posts_end = life->nb_posted + nb_ops, good_end = life->nb_good + nb_ops;
 
 	for (unsigned int i = 0; i < life->ahead; i++)
-		plx_post(life, burst);
+		plx_post(life, burst, how);
 	while (life->nb_posted != posts_end) {
-		plx_post(life, burst);
-		plx_poll(life, burst, poller);
+		plx_post(life, burst, how);
+		plx_turn(life, burst, how);
 	}
 	while (life->nb_done != posts_end)
-		plx_poll(life, burst, poller);
+		plx_turn(life, burst, how);
 	if (life->nb_good != good_end)
 		bench_broken("writes failed");
 }
 
-void
-life_plx_run(void *arg, uint64_t nb_ops)
+/** Constants: a program's burst is one. */
+static inline __attribute__((always_inline)) void
+run(void *arg, enum how how, uint64_t nb_ops)
 {
 	struct life_plx *life = arg;
 
 	if (life->burst == 1)
-		plx_run(life, 1, false, nb_ops);
+		plx_run(life, 1, how, nb_ops);
 	else
-		plx_run(life, LIFE_BURST, false, nb_ops);
+		plx_run(life, LIFE_BURST, how, nb_ops);
 }
 
 void
-life_plx_run_poller(void *arg, uint64_t nb_ops)
+life_plx_run(void *life, uint64_t nb_ops)
 {
-	struct life_plx *life = arg;
-
-	if (life->burst == 1)
-		plx_run(life, 1, true, nb_ops);
-	else
-		plx_run(life, LIFE_BURST, true, nb_ops);
+	run(life, HOW_LOOP, nb_ops);
 }
+
+void
+life_plx_run_poller(void *life, uint64_t nb_ops)
+{
+	run(life, HOW_POLLER, nb_ops);
+}
+
+#ifdef LIFE_STATIC
+void
+life_plx_run_static(void *life, uint64_t nb_ops)
+{
+	run(life, HOW_STATIC, nb_ops);
+}
+#endif

@@ -204,14 +204,17 @@ device_put(const struct many_device *dev)
 }
 
 void
-bench_b5(struct bench *b)
+bench_b5(struct bench *all)
 {
 	static struct many_device null = {.device = "null"}, loopback = {.device = "loopback"};
-	bool timed = device_measure(b, &null);
+	struct bench b = *all;
+	bool timed;
 
-	if (!device_measure(b, &loopback) || !timed)
+	b.rounds = (all->rounds / 8) | 1; /* long ones */
+	timed = device_measure(&b, &null);
+	if (!device_measure(&b, &loopback) || !timed)
 		return;
-	bench_row(b);
+	bench_row(&b);
 	bench_put("raw", null.works[0].ns);
 	bench_put("plx", null.works[NB_RIGS - 1].ns);
 	bench_put("ratio", null.works[NB_RIGS - 1].ns / null.works[0].ns);

@@ -20,7 +20,7 @@
 #include "line.h"
 #include "pair.h"
 
-#define PINGS 256 /* of a round */
+#define PINGS 512 /* of a round */
 
 enum mode { MODE_LINE, MODE_PAIR, MODE_END };
 
