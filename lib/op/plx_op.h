@@ -220,7 +220,7 @@ plx_op_renew(struct plx_op *op)
 /** Cold half of plx_op_begin(): false if the op is in custody, which leaves it untouched. */
 bool plx_op_begin_again(struct plx_op *op);
 
-/** Make @p op PREPARED, at home anywhere; false, and nothing changed, if it is posted (a submit will say -EBUSY). */
+/** Make @p op PREPARED, at home anywhere; false, and nothing changed, if it is posted (a submit refuses it). */
 PLX_INLINE bool
 plx_op_begin(struct plx_op *op, uint8_t attention)
 {
