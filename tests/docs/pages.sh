@@ -98,7 +98,32 @@ must_say() { # TEXT, of what is on stdin
 	grep -F "$1" || fail "no word of: $1"
 }
 
+# ---- errnos ---------------------------------------------------------------------------------------
+
+errnos() { # HEADER...: what they name and doc/errors.md does not
+	awk -f "$here/errnos.awk" "$@" | sort -u >"$tmp/errnos"
+	awk 'NR == FNR { line[++nb] = $0; if (/^## /) section++; of[nb] = section; head[section] = head[section] $0; next }
+		$2 == "EBUSY" && $1 ~ /_(destroy|close|deregister)$/ { next } # one row for all
+		{
+			for (i = 1; i <= nb; i++) # on its line; but submit has tables of its own
+				if (line[i] ~ "`" $1 "(\\(\\))?`" && (line[i] ~ $2 || line[i] !~ /^\|/ && head[of[i]] ~ $2))
+					next
+			print $1 ": " $2
+		}' doc/errors.md "$tmp/errnos"
+}
+
 case $case in
+every_errno_is_in_the_table)
+	errnos "$@" >"$tmp/bad"
+	[ ! -s "$tmp/bad" ] || fail "not in doc/errors.md: $(cat "$tmp/bad")"
+	echo "$(wc -l <"$tmp/errnos") errnos"
+	[ "$(wc -l <"$tmp/errnos")" -gt 80 ] || fail 'the search is broken' ;;
+an_errno_that_is_missing_in_the_table_is_named)
+	printf '/** Do it. 0, or -ENOSPC. */\nint plx_cq_create(int a);\n\n/** -EDOM. NULL with rte_errno: EPIPE. */\nint\nplx_new(int a);\n' \
+		>"$tmp/plx_planted.h"
+	errnos "$tmp/plx_planted.h" >"$tmp/log"
+	cat "$tmp/log"
+	[ "$(tr '\n' ' ' <"$tmp/log")" = 'plx_cq_create: ENOSPC plx_new: EDOM plx_new: EPIPE ' ] || fail 'not what was planted' ;;
 every_example_compiles)
 	compile_all "$@" ;;
 an_example_that_does_not_compile_is_named)
