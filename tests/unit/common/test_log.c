@@ -11,11 +11,14 @@
 
 static char *text;
 static size_t text_len;
-static FILE *stream;
+static FILE *stream, *stream_before;
+static int level_before;
 
 static int
 capture(void **state)
 {
+	stream_before = rte_log_get_stream();
+	level_before = rte_log_get_level((uint32_t)plx_log_type());
 	stream = open_memstream(&text, &text_len);
 	return stream == NULL ? -1 : rte_openlog_stream(stream);
 }
@@ -23,7 +26,8 @@ capture(void **state)
 static int
 release(void **state)
 {
-	rte_openlog_stream(NULL);
+	rte_openlog_stream(stream_before);
+	rte_log_set_level((uint32_t)plx_log_type(), (uint32_t)level_before);
 	fclose(stream);
 	free(text);
 	return 0;

@@ -428,6 +428,7 @@ snapshot_waits_for_a_writer_in_the_middle_of_the_sums(void **state)
 	bool early;
 
 	plx_hist_reset(&reader.copy);
+	reader.ended = false;
 	plx_hist_record_n(&hist, 100, 9);
 	plx_hist_open(&hist, 200, 200);
 	plx_hist_add(&hist, plx_hist_index(200), 1);
