@@ -138,4 +138,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_home_that_the_dispatcher_does_not_have_is_refused),
 };
 
-PLX_TEST_SUITE(conn, admission, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, admission, tests, .lcores = 3);

@@ -317,4 +317,4 @@ static const struct CMUnitTest tests[] = {
 	CASE(a_home_that_is_none_is_einval),
 };
 
-PLX_TEST_SUITE(conn, check, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, check, tests, .lcores = 3);

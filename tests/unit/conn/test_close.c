@@ -357,4 +357,4 @@ static const struct CMUnitTest tests[] = {
 	CASE(a_group_with_connections_is_not_destroyed),
 };
 
-PLX_TEST_SUITE(conn, close, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, close, tests, .lcores = 3);

@@ -352,4 +352,4 @@ static const struct CMUnitTest tests[] = {
 	CASE(callbacks_in_the_groups_turn_may_close_and_submit_and_do_not_turn_it_again),
 };
 
-PLX_TEST_SUITE(conn, close_races, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, close_races, tests, .lcores = 3);

@@ -309,4 +309,4 @@ static const struct CMUnitTest tests[] = {
 	CASE(hold_and_flush_are_the_owners),
 };
 
-PLX_TEST_SUITE(conn, elsewhere, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, elsewhere, tests, .lcores = 3);

@@ -225,4 +225,4 @@ static const struct CMUnitTest tests[] = {
 	CASE(a_close_completes_held_ops_as_stopped),
 };
 
-PLX_TEST_SUITE(conn, hold, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, hold, tests, .lcores = 3);

@@ -252,4 +252,4 @@ static const struct CMUnitTest tests[] = {
 	CASE(held_ops_may_be_given_up),
 };
 
-PLX_TEST_SUITE(conn, homes, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, homes, tests, .lcores = 3);

@@ -306,4 +306,4 @@ static const struct CMUnitTest tests[] = {
 	CASE(enomem_comes_from_a_full_queue_alone_and_the_op_can_be_retried),
 };
 
-PLX_TEST_SUITE(conn, submit, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, submit, tests, .lcores = 3);

@@ -190,4 +190,4 @@ static const struct CMUnitTest tests[] = {
 	CASE(connections_close_one_after_the_other_when_the_control_thread_takes_one_request),
 };
 
-PLX_TEST_SUITE(conn, verbs_fail, tests, .lcores = 4);
+PLX_TEST_SUITE(conn, verbs_fail, tests, .lcores = 3);

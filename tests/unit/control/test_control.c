@@ -471,4 +471,4 @@ static const struct CMUnitTest tests[] = {
 	TEST(each_request_is_answered_once_when_lcores_ask_at_once),
 };
 
-PLX_TEST_SUITE(control, control, tests, .lcores = 4);
+PLX_TEST_SUITE(control, control, tests, .lcores = 1);

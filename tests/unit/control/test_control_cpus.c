@@ -43,6 +43,22 @@ cpus_of_lcores(void)
 	return *plx_test_cpus_before_eal();
 }
 
+/* Whether each of @cpus is some lcore's; not so with a map of the user's own. */
+static bool
+all_taken(const rte_cpuset_t *cpus)
+{
+	rte_cpuset_t all, both, one;
+	unsigned int lcore;
+
+	CPU_ZERO(&all);
+	RTE_LCORE_FOREACH(lcore) {
+		one = rte_lcore_cpuset(lcore);
+		CPU_OR(&all, &all, &one);
+	}
+	CPU_AND(&both, &all, cpus);
+	return CPU_EQUAL(&both, cpus);
+}
+
 static unsigned int
 first_of(const rte_cpuset_t *set)
 {
@@ -85,6 +101,7 @@ all_allowed_cpus_are_shared_when_none_is_free(void **state)
 	while (CPU_COUNT(&allowed) > 4)
 		for (unsigned int cpu = CPU_SETSIZE; cpu-- > 0 && CPU_COUNT(&allowed) > 4;)
 			CPU_CLR(cpu, &allowed);
+	plx_test_needs(all_taken(&allowed), "an lcore on every CPU");
 	assert_true(plx_control_cpus(&allowed, lcores, NB_OF(lcores), &cpus));
 	assert_true(CPU_EQUAL(&cpus, &allowed));
 

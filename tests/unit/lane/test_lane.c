@@ -533,4 +533,4 @@ static const struct CMUnitTest tests[] = {
 	TEST(aliens_share_their_ring),
 };
 
-PLX_TEST_SUITE(lane, lane, tests, .lcores = 4);
+PLX_TEST_SUITE(lane, lane, tests, .lcores = 1);

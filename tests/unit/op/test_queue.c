@@ -244,4 +244,4 @@ static const struct CMUnitTest tests[] = {
 	TEST(queue_of_one_takes_one),
 };
 
-PLX_TEST_SUITE(op, queue, tests, .lcores = 4);
+PLX_TEST_SUITE(op, queue, tests, .lcores = 1);

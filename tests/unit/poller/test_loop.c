@@ -198,4 +198,4 @@ static const struct CMUnitTest tests[] = {
 	TEST(worker_loop_runs_the_callbacks_of_its_home),
 };
 
-PLX_TEST_SUITE(poller, loop, tests, .lcores = 4);
+PLX_TEST_SUITE(poller, loop, tests, .lcores = 3);

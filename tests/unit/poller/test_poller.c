@@ -381,4 +381,4 @@ static const struct CMUnitTest tests[] = {
 	TEST(empty_polls_are_counted_at_the_cq),
 };
 
-PLX_TEST_SUITE(poller, poller, tests, .lcores = 4);
+PLX_TEST_SUITE(poller, poller, tests, .lcores = 2);

@@ -84,4 +84,4 @@ static const struct CMUnitTest tests[] = {
 	TEST(budget_above_the_maximum_is_refused),
 };
 
-PLX_TEST_SUITE(poller, setup, tests, .lcores = 4);
+PLX_TEST_SUITE(poller, setup, tests, .lcores = 2);
