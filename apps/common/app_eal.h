@@ -39,6 +39,7 @@ struct app_args {
 	char *eal_argv[APP_EAL_ARGS_MAX + 1];
 	int argc;
 	char **argv; /**< argv[0] is the program's name */
+	const char *lcores; /**< the app's map for a set that names no lcores; NULL: app_eal_lcores() */
 };
 
 /** What the choice of EAL arguments depends on besides the user. */

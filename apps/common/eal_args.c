@@ -101,7 +101,10 @@ append_lcores(struct app_args *args, const struct app_machine *machine, struct a
 	static char lcores[512]; /* EAL keeps pointers into its arguments */
 	int err = append(args, "--lcores", error);
 
-	app_eal_lcores(&machine->cpus, lcores, sizeof(lcores));
+	if (args->lcores != NULL)
+		snprintf(lcores, sizeof(lcores), "%s", args->lcores);
+	else
+		app_eal_lcores(&machine->cpus, lcores, sizeof(lcores));
 	return err != 0 ? err : append(args, lcores, error);
 }
 
