@@ -13,6 +13,10 @@
 #   vm           the contract and more on real kernel devices, in a guest
 #   sanitize     unit and contract again: ASan, TSan, clang, valgrind
 #
+# and, when asked for by name, since integration has all of them in one process:
+#
+#   fast-tests   the autotests of plx-test, each in a process of its own
+#
 # PLX_TEST_SCALE sets the rounds of stress tests: small (about 10^5), unset
 # (10^6), soak (10^7). vm and sanitize use small by themselves.
 #
@@ -25,6 +29,7 @@ cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
 known='unit contract integration explore vm sanitize'
 suites=${*:-$known}
+known+=' fast-tests'
 for suite in $suites; do
 	[[ " $known " = *" $suite "* ]] || { echo "no suite '$suite'; there are: $known" >&2; exit 1; }
 done
@@ -40,6 +45,7 @@ suite_unit() {
 suite_contract() { devtools/test/meson-suite.sh build contract '' | check_counts contract; }
 suite_integration() { devtools/test/meson-suite.sh build integration ''; }
 suite_explore() { devtools/test/meson-suite.sh build explore ''; }
+suite_fast-tests() { devtools/test/meson-suite.sh build fast-tests ''; }
 suite_vm() { devtools/test/vm-suite.sh | check_counts vm; }
 suite_sanitize() {
 	nice devtools/test/sanitize.sh build >&2
@@ -71,7 +77,7 @@ fi
 rm -rf "$rows"
 mkdir -p "$rows"
 
-for suite in unit contract integration explore; do
+for suite in unit contract integration explore fast-tests; do
 	if wants $suite; then run $suite; fi
 done
 if wants vm; then

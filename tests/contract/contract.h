@@ -8,7 +8,8 @@
  * @file
  * What every device must do, written against lib/device only: one body for all drivers.
  *
- *      contract_main.c      options, EAL once, the groups in order
+ *      contract_main.c      options, EAL once
+ *      contract_run.c       the groups in order
  *      contract_objects.c   PDs, CQs, QPs and regions that a test made, taken down behind it
  *      contract_pair.c      two connected QPs with a buffer each; posting and waiting
  *      NAME_tests.c         one group each; the device is open while a group runs
@@ -80,6 +81,9 @@ CONTRACT_GROUP_DECL(atomic);
 CONTRACT_GROUP_DECL(rnr);
 CONTRACT_GROUP_DECL(flush);
 CONTRACT_GROUP_DECL(refusal);
+
+/** Run the groups of the comma-separated list @p wanted (NULL: all) on @p device. Returns how many cases failed. */
+int contract_run(const char *device, const char *wanted);
 
 /** The table of access cases, a test a row; the tests are the caller's to free. */
 struct contract_group access_group(void);

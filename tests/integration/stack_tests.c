@@ -16,14 +16,13 @@
  * The whole stack under threads, on any device: stack-tests -d loopback0.
  */
 
-static const char *device;
 static struct stack stack;
 
 /** Whether the device is the in-process one, where a million ops take a second. */
 static bool
 fast_device(void)
 {
-	return strncmp(device, "loopback", 8) == 0;
+	return strncmp(plx_test_device(), "loopback", 8) == 0;
 }
 
 static uint64_t
@@ -84,7 +83,7 @@ submit_from_two_threads(struct stack *s, uint64_t nb)
 static void
 each_op_settles_once_at_its_home(void **state)
 {
-	stack_start(&stack, device,
+	stack_start(&stack, plx_test_device(),
 		&(struct stack_conf){.nb_pairs = 8, .depth = 16, .nb_ops = 4096, .home = WORKER});
 	submit_from_two_threads(&stack, rounds());
 	stack_wait(&stack.count.by_status[PLX_ST_SUCCESS], 2 * rounds(), "completions");
@@ -99,7 +98,7 @@ each_op_settles_once_while_completions_are_lost_doubled_and_late(void **state)
 	struct plx_dispatcher_stats d;
 	struct plx_fault_stats fault;
 
-	stack_start(&stack, device,
+	stack_start(&stack, plx_test_device(),
 		&(struct stack_conf){
 			.fault = "drop cqe 1/1000; dup cqe 1/1000; hold cqe 32; poison",
 			.nb_pairs = 16,
@@ -127,7 +126,7 @@ closes_from_everywhere_under_traffic_settle_each_op_once(void **state)
 		struct submitter share = {.s = &stack, .nb = UINT64_MAX};
 		pthread_t thread;
 
-		stack_start(&stack, device,
+		stack_start(&stack, plx_test_device(),
 			&(struct stack_conf){.nb_pairs = 8, .depth = 16, .nb_ops = 4096, .home = WORKER});
 		assert_int_equal(pthread_create(&thread, NULL, submit_share_alien, &share), 0);
 		stack_wait(&stack.count.settled, 200, "completions");
@@ -142,7 +141,7 @@ closes_from_everywhere_under_traffic_settle_each_op_once(void **state)
 static void
 run_to_completion_needs_no_worker(void **state)
 {
-	stack_start(&stack, device,
+	stack_start(&stack, plx_test_device(),
 		&(struct stack_conf){.nb_pairs = 4, .depth = 16, .nb_ops = 2048, .home = POLLER});
 	submit_from_two_threads(&stack, rounds() / 10);
 	stack_wait(&stack.count.by_status[PLX_ST_SUCCESS], 2 * (rounds() / 10), "completions");
@@ -153,7 +152,7 @@ run_to_completion_needs_no_worker(void **state)
 static void
 poller_and_worker_loops_run_on_their_lcores(void **state)
 {
-	stack_start(&stack, device,
+	stack_start(&stack, plx_test_device(),
 		&(struct stack_conf){.nb_pairs = 1, .depth = 16, .nb_ops = 1024, .home = WORKER});
 	submit_from_two_threads(&stack, 10);
 	stack_wait(&stack.count.settled, 20, "completions");
@@ -190,7 +189,7 @@ all_connections_share_one_kernel_cq_with_two_users_per_qp(void **state)
 	unsigned int users = 0;
 
 	plx_test_needs(!fast_device(), "a kernel RDMA device");
-	stack_start(&stack, device,
+	stack_start(&stack, plx_test_device(),
 		&(struct stack_conf){.nb_pairs = 8, .depth = 16, .nb_ops = 1024, .home = WORKER});
 	assert_int_equal(kernel_cqs(&users), 1);
 	assert_int_equal(users, 2 * 2 * 8);
@@ -198,24 +197,19 @@ all_connections_share_one_kernel_cq_with_two_users_per_qp(void **state)
 	stack_check_and_free(&stack);
 }
 
-int
-main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_op_settles_once_at_its_home),
-		cmocka_unit_test(each_op_settles_once_while_completions_are_lost_doubled_and_late),
-		cmocka_unit_test(closes_from_everywhere_under_traffic_settle_each_op_once),
-		cmocka_unit_test(run_to_completion_needs_no_worker),
-		cmocka_unit_test(poller_and_worker_loops_run_on_their_lcores),
-		cmocka_unit_test(all_connections_share_one_kernel_cq_with_two_users_per_qp),
-	};
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(each_op_settles_once_at_its_home),
+	cmocka_unit_test(each_op_settles_once_while_completions_are_lost_doubled_and_late),
+	cmocka_unit_test(closes_from_everywhere_under_traffic_settle_each_op_once),
+	cmocka_unit_test(run_to_completion_needs_no_worker),
+	cmocka_unit_test(poller_and_worker_loops_run_on_their_lcores),
+	cmocka_unit_test(all_connections_share_one_kernel_cq_with_two_users_per_qp),
+};
 
-	if (argc != 3 || strcmp(argv[1], "-d") != 0) {
-		fprintf(stderr, "usage: stack-tests -d DEVICE[,key=value...]\n");
-		return 2;
-	}
-	device = argv[2];
-	if (plx_test_eal_init(NULL) != 0 || plx_drivers_register() != 0)
-		return 2;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+static int
+drivers(void **state)
+{
+	return plx_drivers_register();
 }
+
+PLX_TEST_SUITE(stack, threads, tests, .setup = drivers, .lcores = 4, .device = true, .caps = PLX_CAP_ATTR_EXCHANGE);

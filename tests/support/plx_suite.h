@@ -76,10 +76,10 @@ void plx_test_device_set(const char *device);
 	PLX_SUITE_REGISTER(room_, name_, .run = function, __VA_ARGS__)
 
 #define PLX_SUITE_REGISTER(room_, name_, ...)                                                                \
-	static struct plx_suite suite_##name_ = {.room = #room_, .name = #name_, __VA_ARGS__};               \
-	__attribute__((constructor)) static void suite_##name_##_register(void)                              \
+	static struct plx_suite suite_##room_##_##name_ = {.room = #room_, .name = #name_, __VA_ARGS__};     \
+	__attribute__((constructor)) static void suite_##room_##_##name_##_register(void)                    \
 	{                                                                                                    \
-		plx_suite_register(&suite_##name_);                                                          \
+		plx_suite_register(&suite_##room_##_##name_);                                                \
 	}                                                                                                    \
 	struct plx_suite /* takes the semicolon */
 

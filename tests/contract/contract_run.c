@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "contract.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+struct contract contract;
+
+static int
+device_open(void **state)
+{
+	contract.dev = plx_device_open(contract.spec);
+	if (contract.dev != NULL)
+		return 0;
+	fprintf(stderr, "contract: cannot open %s: %s\n", contract.spec, rte_strerror(rte_errno));
+	return -1;
+}
+
+/** A device that cannot be closed was left with objects by a test, or counted them wrongly. */
+static int
+device_close(void **state)
+{
+	int err = plx_device_close(contract.dev);
+
+	if (err != 0)
+		fprintf(stderr, "contract: cannot close %s: %s\n", contract.spec, rte_strerror(-err));
+	contract.dev = NULL;
+	return err;
+}
+
+/** Whether @p name is in the comma-separated @p list; NULL is everything. */
+static bool
+in_list(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	}
+	return list == NULL;
+}
+
+/** rxe's kernel driver, and a software device that was asked to answer like it. */
+static bool
+answers_like_rxe(const char *spec)
+{
+	return strncmp(spec, "rxe", 3) == 0 || strstr(spec, "status=rxe") != NULL;
+}
+
+int
+contract_run(const char *device, const char *wanted)
+{
+	const struct contract_group access = access_group();
+	const struct contract_group groups[] = {
+		CONTRACT_GROUP(device),
+		CONTRACT_GROUP(port),
+		CONTRACT_GROUP(memory),
+		CONTRACT_GROUP(queue),
+		CONTRACT_GROUP(life),
+		CONTRACT_GROUP(transfer),
+		CONTRACT_GROUP(inline),
+		CONTRACT_GROUP(order),
+		CONTRACT_GROUP(full),
+		CONTRACT_GROUP(atomic),
+		CONTRACT_GROUP(rnr),
+		CONTRACT_GROUP(flush),
+		CONTRACT_GROUP(refusal),
+		access,
+	};
+	int failed = 0;
+
+	contract.spec = device;
+	snprintf(contract.name, sizeof(contract.name), "%.*s", (int)strcspn(device, ","), device);
+	contract.rxe = answers_like_rxe(device);
+	for (unsigned int i = 0; i < NB_OF(groups); i++) {
+		if (in_list(wanted, groups[i].name))
+			failed += _cmocka_run_group_tests(groups[i].name, groups[i].tests,
+				groups[i].nb_tests, device_open, device_close);
+		fflush(stdout);
+	}
+	free((void *)(uintptr_t)access.tests);
+	return failed;
+}
+
+static enum plx_suite_result
+all_groups(void)
+{
+	return contract_run(plx_test_device(), NULL) == 0 ? PLX_SUITE_OK : PLX_SUITE_FAILED;
+}
+
+PLX_TEST_FUNCTION(contract, all, all_groups, .lcores = 1, .device = true);
