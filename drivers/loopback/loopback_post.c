@@ -41,7 +41,11 @@ void
 loopback_send_complete(struct loopback_qp *qp, const struct plx_wr *wr, uint64_t position, uint8_t status,
 	uint32_t fault, uint32_t len)
 {
-	struct plx_wc wc = {
+	struct plx_wc *wc = soft_cq_add_local(loopback_cq(qp->base.send_cq), qp->sq.done, position);
+
+	if (unlikely(wc == NULL))
+		return;
+	*wc = (struct plx_wc){
 		.wr_id = wr->wr_id,
 		.byte_len = len,
 		.qp_num = qp->base.qp_num,
@@ -50,8 +54,6 @@ loopback_send_complete(struct loopback_qp *qp, const struct plx_wr *wr, uint64_t
 		.status = status,
 		.opcode = wr->opcode,
 	};
-
-	soft_cq_push_local(loopback_cq(qp->base.send_cq), &wc, qp->sq.done, position);
 }
 
 bool

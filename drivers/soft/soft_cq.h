@@ -95,24 +95,38 @@ soft_cq_full(const struct soft_cq *cq, uint64_t used)
 	       __atomic_load_n(&cq->remote[(last - 1) & cq->mask].position, __ATOMIC_RELAXED) == last;
 }
 
-/** A CQE of a queue that the polling thread owns. @p done, @p position: soft_sq.h; NULL for a receive. */
-static inline void
-soft_cq_push_local(struct soft_cq *cq, const struct plx_wc *wc, struct soft_sq_done *done, uint64_t position)
+/**
+ * Take a slot for a CQE of a queue that the polling thread owns, to be filled before the next poll; NULL: it is dropped.
+ * To be written in place: a WC that is put together elsewhere and copied at once waits for its own stores.
+ * @p done, @p position: soft_sq.h; NULL for a receive.
+ */
+static inline struct plx_wc *
+soft_cq_add_local(struct soft_cq *cq, struct soft_sq_done *done, uint64_t position)
 {
 	struct soft_cqe *cqe = soft_cq_local_slot(cq, cq->local_head);
 	uint64_t used = cq->local_head - cq->local_tail;
 
 	if (unlikely(soft_cq_full(cq, used))) {
 		__atomic_store_n(&cq->nb_local_dropped, cq->nb_local_dropped + 1, __ATOMIC_RELAXED);
-		return;
+		return NULL;
 	}
 	if (unlikely(used >= cq->half && !cq->crowded))
 		soft_cq_crowd(cq);
-	cqe->wc = *wc;
 	cqe->done = done;
 	cqe->position = position;
 	/* Relaxed: the other producers count with it, nobody else reads what it covers. */
 	__atomic_store_n(&cq->local_head, cq->local_head + 1, __ATOMIC_RELAXED);
+	return &cqe->wc;
+}
+
+/** The same with a WC that is there already. */
+static inline void
+soft_cq_push_local(struct soft_cq *cq, const struct plx_wc *wc, struct soft_sq_done *done, uint64_t position)
+{
+	struct plx_wc *slot = soft_cq_add_local(cq, done, position);
+
+	if (likely(slot != NULL))
+		*slot = *wc;
 }
 
 /** A CQE from any thread. */
