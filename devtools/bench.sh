@@ -55,7 +55,7 @@ broke() { cat "$tmp/err" >&2; echo "bench.sh: $1 broke" >&2; exit 1; }
 valgrind --tool=callgrind --callgrind-out-file="$tmp/callgrind" --zero-before=bench_window --dump-after=bench_window \
 	"$program" "${counts[@]}" $names >"$tmp/windows" 2>"$tmp/err" || broke "$program under callgrind"
 nth=0
-grep ^window "$tmp/windows" | while read -r _ name work nb; do
+sed -n '/^window /p' "$tmp/windows" | while read -r _ name work nb; do
 	nth=$((nth + 1))
 	echo "$name $work $nb $(awk '/^totals:/ { print $2 }' "$tmp/callgrind.$nth")"
 done >"$tmp/counts"

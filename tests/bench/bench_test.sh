@@ -51,6 +51,11 @@ every_benchmark_prints_its_line_and_the_same_as_json() {
 	[[ $(jq '[.benchmarks[].targets[]] | length' "$tmp/json") = $(grep -c ^B "$(dirname "$0")/targets.tsv") ]] ||
 		fail 'wants every target'
 }
+one_that_counts_no_instructions_runs_alone() {
+	run --quick B6
+	[[ $status = 0 ]] && grep -qE '^bench: B6 raw=' "$tmp/out" || fail 'wants its line'
+	[[ $(wc -l <"$tmp/out") = 1 ]] || fail 'wants one line'
+}
 unknown_names_are_refused() {
 	run B1 B99
 	[[ $status = 2 && $(cat "$tmp/err") = "bench.sh: no benchmark 'B99'; there are: $(names)" && ! -s $tmp/out ]] ||
