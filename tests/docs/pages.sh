@@ -149,7 +149,7 @@ public_headers_are_documented)
 	{
 		warnings .
 		names .
-		find lib drivers -name 'plx_*.h' -exec grep -L '^ \* @since [0-9]' {} + | sed 's/$/: no @since/'
+		find config lib drivers -name 'plx_*.h' -o -name 'plx_*.h.in' | xargs grep -L '^ \* @since [0-9]' | sed 's/$/: no @since/'
 	} >"$tmp/bad"
 	[ ! -s "$tmp/bad" ] || fail "$(cat "$tmp/bad")" ;;
 what_is_undocumented_or_wrong_is_named)
