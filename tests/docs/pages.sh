@@ -9,6 +9,7 @@
 # CONFIG-DIR has plx_config.h; HEADERs are the public ones of this build.
 # shellcheck disable=SC2016 # ``` is Markdown
 set -eu
+export CCACHE_DISABLE=1 # it has nothing to keep of a syntax check
 src=$1 config=$2 case=$3
 shift 3
 compiler=
@@ -72,6 +73,26 @@ links() { # PAGE...: those that lead nowhere. A dot for each that was looked at 
 			case $link in *"#"*) anchors "$file" | grep -qxF "${link#*#}" || echo "$page: $link: no such heading" ;; esac
 		done
 	done
+}
+
+# ---- names ----------------------------------------------------------------------------------------
+
+names_of_tree() { # identifiers, and files; the last two are meson's and libc's
+	grep -rhoE '\b[A-Za-z]+_[A-Za-z0-9_]+' --include='*.[ch]' --include='*.in' lib drivers apps config tests
+	find . -path ./.git -prune -o -path './build*' -prune -o -type f -print | sed 's|.*/||; s/\.h\.in$/.h/'
+	printf '%s\n' PLX_HAS_VERBS stdatomic.h
+}
+
+names_of_pages() { # PAGE...: in backquotes and not in code: functions, constants and structs of ours, and files
+	sed '/^```/,/^```$/d' "$@" | grep -o '`[^`]*`' |
+		grep -oE '`plx_[a-z0-9_]+`|\b((plx|loopback|soft|verbs|null|fault)_[a-z0-9_]+\(|PLX_[A-Z][A-Z0-9_]+\b|struct [a-z_]+|[a-z][A-Za-z0-9_-]*\.(c|h|sh|awk|tsv|md|map)\b)' |
+		sed 's/[(`]\{0,1\}$//; s/^`//; s/^struct //' | grep -vE '^(ibv|rdma|rte)_|_$'
+}
+
+unknown_names() { # PAGE...
+	names_of_tree | sort -u >"$tmp/tree"
+	names_of_pages "$@" | sort -u >"$tmp/pages"
+	comm -13 "$tmp/tree" "$tmp/pages"
 }
 
 # ---- doxygen --------------------------------------------------------------------------------------
@@ -145,11 +166,22 @@ a_dead_link_is_named)
 	must_say 'no/such.md leads nowhere' <"$tmp/log"
 	must_say '#pages: no such heading' <"$tmp/log"
 	[ "$(wc -l <"$tmp/log")" = 2 ] || fail 'it names the good one too' ;;
+every_name_in_the_pages_exists)
+	# shellcheck disable=SC2046 # a list of words
+	unknown_names $(pages) >"$tmp/bad"
+	[ ! -s "$tmp/bad" ] || fail "nothing in the tree is called $(cat "$tmp/bad")"
+	echo "$(wc -l <"$tmp/pages") names"
+	[ "$(wc -l <"$tmp/pages")" -gt 100 ] || fail 'the search is broken' ;;
+a_name_that_is_gone_is_named)
+	printf 'Call `plx_op_gone()`, not `plx_op_get()`; see `op_gone.h` and `lib/op/op.c`, `plx_op_*`.\n' >"$tmp/page.md"
+	unknown_names "$tmp/page.md" >"$tmp/log"
+	cat "$tmp/log"
+	[ "$(tr '\n' ' ' <"$tmp/log")" = 'op_gone.h plx_op_gone ' ] || fail 'not what was planted' ;;
 public_headers_are_documented)
 	{
 		warnings .
 		names .
-		find config lib drivers -name 'plx_*.h' -o -name 'plx_*.h.in' | xargs grep -L '^ \* @since [0-9]' | sed 's/$/: no @since/'
+		find config lib drivers \( -name 'plx_*.h' -o -name 'plx_*.h.in' \) -exec grep -L '^ \* @since [0-9]' {} + | sed 's/$/: no @since/'
 	} >"$tmp/bad"
 	[ ! -s "$tmp/bad" ] || fail "$(cat "$tmp/bad")" ;;
 what_is_undocumented_or_wrong_is_named)
