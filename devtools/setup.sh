@@ -23,7 +23,7 @@ build_set='gcc meson ninja-build pkg-config libdpdk-dev libibverbs-dev
 	librdmacm-dev libcmocka-dev libboost-context-dev'
 bench_set="$build_set binutils jq valgrind"
 test_set="$build_set clang libclang-rt-14-dev valgrind g++ jq
-	python3 doxygen"
+	python3 doxygen spin"
 # ibverbs-providers holds the user half of rxe and siw. gcc-12 by name: Debian's
 # kernel headers ask for it.
 vm_set='qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd binutils
