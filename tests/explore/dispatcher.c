@@ -145,6 +145,44 @@ look_twice_then_give_up(void)
 	explore_equal(plx_op_abandon(d, op), 0);
 }
 
+/* ---- a third thread looks on --------------------------------------------------------------- */
+
+static void
+look_from_outside(void)
+{
+	const struct plx_op *op;
+	struct plx_result result;
+
+	explore_await(flag(0));
+	op = plx_op_find(d->pool, uses[0].id);
+	if (plx_op_is_done(op)) {
+		plx_op_result(op, &result);
+		explore_equal(result.byte_len, 100);
+	}
+	explore_signal(flag(1));
+}
+
+/** Put it back, when the onlooker has gone. */
+static unsigned int
+turn_and_put(void)
+{
+	struct plx_op *op = plx_op_find(d->pool, uses[0].id);
+	unsigned int did = turn();
+
+	if (__atomic_load_n(flag(1), __ATOMIC_ACQUIRE) != 0 && plx_op_id(op) == uses[0].id && plx_op_is_done(op)) {
+		explore_equal(plx_op_put(op), 0);
+		nb_calls++;
+	}
+	return did;
+}
+
+static void
+over_without_a_call(void)
+{
+	explore_equal(nb_calls, 1);
+	all_over(1, 0);
+}
+
 static void
 settled_or_dropped(void)
 {
@@ -273,6 +311,8 @@ const struct explore_scenario explore_dispatcher[] = {
 	CASE("duplicate_meets_the_next_use", two_seen_two_refused, OWNS(deliver_twice_over_a_reuse), WORKS(two_turns)),
 	CASE("abandon_at_home", first_settled_or_dropped, OWNS(post_and_deliver_one_and_another), WORKS(abandon_at_home)),
 	CASE("waiter_gives_up", settled_or_dropped, OWNS(post_one_without_callback), WORKS(look_twice_then_give_up)),
+	CASE("onlooker_reads_a_result", over_without_a_call, OWNS(post_one_without_callback),
+		{"worker", WORKER, turn_once, turn_and_put}, ALIEN_(look_from_outside)),
 	CASE("abandon_by_an_alien", first_settled_or_dropped, OWNS(post_and_deliver_one_and_another), WORKS(two_turns),
 		ALIEN_(abandon_one)),
 	CASE("abandon_of_a_kept_op", taken_or_dropped, OWNS(post_kept), {"worker", WORKER, take_kept, turn_and_take},

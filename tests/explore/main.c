@@ -4,10 +4,10 @@
 
 /**
  * @file
- * plx-explore [-n MAX-SCHEDULES] [SCENARIO... [--replay STEPS]]
+ * plx-explore [-q] [-n MAX-SCHEDULES] [SCENARIO... [--replay STEPS]]
  *
  * Explores the named scenarios, or all: each is a test case. A schedule that fails is printed step by step, with the
- * argument that runs it again. "limited" says that the tree was not walked to its end.
+ * argument that runs it again; with -q it is not, and the first ends the program. "limited" says that the tree was not walked to its end.
  */
 
 #include "plx_test.h"
@@ -23,13 +23,15 @@
 
 static const char *replay;
 static unsigned long max_schedules;
+static bool quiet;
 static char spare_stack[16384];
 
 static void
 crashed(int number)
 {
 	fprintf(stderr, "explore: signal %d in this schedule:\n", number);
-	search_print();
+	if (!quiet)
+		search_print();
 	_exit(1);
 }
 
@@ -47,6 +49,8 @@ explore(void **state)
 	if (result.failed != scenario->expect_failure) {
 		fprintf(stderr, "explore: %s: %s\n", scenario->name,
 			result.failed ? run_failure() : "no schedule fails, though one should");
+		if (quiet)
+			_exit(1);
 		search_print();
 	}
 	arena_restore();
@@ -102,6 +106,10 @@ main(int argc, char **argv)
 	unsigned int nb = 0;
 	int at = 1;
 
+	if (at < argc && strcmp(argv[at], "-q") == 0) {
+		quiet = true;
+		at++;
+	}
 	if (at + 1 < argc && strcmp(argv[at], "-n") == 0) {
 		max_schedules = strtoul(argv[at + 1], NULL, 10);
 		at += 2;
