@@ -84,6 +84,8 @@ void *explore_alloc(size_t size);
 
 /** Nobody of the actors goes on until the word is not 0: a step, an acquire. */
 void explore_await(const uint32_t *word);
+/** The same, and no acquire: what the signaller did before is not seen by it. */
+void explore_await_unordered(const uint32_t *word);
 /** Set such a word: a step, a release. */
 void explore_signal(uint32_t *word);
 

@@ -82,6 +82,19 @@ explore_await(const uint32_t *word)
 }
 
 void
+explore_await_unordered(const uint32_t *word)
+{
+	struct step step = {.word = (uintptr_t)word / 8,
+		.write = true,
+		.await = true,
+		.flag = word,
+		.what = "await",
+		.at = __builtin_return_address(0)};
+
+	run_step(&step);
+}
+
+void
 explore_signal(uint32_t *word)
 {
 	word_step(word, false, "signal", __builtin_return_address(0));

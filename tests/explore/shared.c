@@ -5,7 +5,8 @@
 
 /**
  * @file
- * SHARED: no owner; any thread posts, any thread delivers, and the completion may come before the post has returned.
+ * SHARED: no owner; any thread posts, any thread delivers, and the completion may come before the post has returned. That it came
+ * orders nothing: an id may come from anywhere, and the op's own words must do.
  */
 
 static void
@@ -35,21 +36,21 @@ static void post_for_anybody(void) { post_for(PLX_HOME_ANY); }
 static void
 deliver_by_first_flag(void)
 {
-	explore_await(flag(0));
+	explore_await_unordered(flag(0));
 	deliver(0);
 }
 
 static void
 deliver_by_second_flag(void)
 {
-	explore_await(flag(1));
+	explore_await_unordered(flag(1));
 	deliver(0);
 }
 
 static void
 abandon_by_second_flag(void)
 {
-	explore_await(flag(1));
+	explore_await(flag(1)); /* told the id by the poster, in order */
 	explore_equal(plx_dispatcher_abandon(d, uses[0].id, WORKER), 0);
 	turn();
 }
