@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_errno.h>
 
 struct contract contract;
@@ -73,10 +74,13 @@ contract_run(const char *device, const char *wanted)
 		CONTRACT_GROUP(refusal),
 		access,
 	};
+	size_t len;
 	int failed = 0;
 
 	contract.spec = device;
-	snprintf(contract.name, sizeof(contract.name), "%.*s", (int)strcspn(device, ","), device);
+	len = RTE_MIN(strcspn(device, ","), sizeof(contract.name) - 1);
+	memcpy(contract.name, device, len);
+	contract.name[len] = '\0';
 	contract.rxe = answers_like_rxe(device);
 	for (unsigned int i = 0; i < NB_OF(groups); i++) {
 		if (in_list(wanted, groups[i].name))
