@@ -166,6 +166,16 @@ a_dead_link_is_named)
 	must_say 'no/such.md leads nowhere' <"$tmp/log"
 	must_say '#pages: no such heading' <"$tmp/log"
 	[ "$(wc -l <"$tmp/log")" = 2 ] || fail 'it names the good one too' ;;
+each_room_and_driver_has_a_page)
+	for header; do basename "$(dirname "$header")"; done | grep -vx drivers | sort -u >"$tmp/rooms"
+	printf '%s\n' null loopback >>"$tmp/rooms" # drivers without a header of their own
+	while read -r room; do
+		[ -e "doc/guide/$room.md" ] || echo "$room has no page in doc/guide"
+		grep -qF "($room.md)" doc/guide/README.md || echo "doc/guide/README.md does not name $room.md"
+	done <"$tmp/rooms" >"$tmp/bad"
+	[ ! -s "$tmp/bad" ] || fail "$(cat "$tmp/bad")"
+	echo "$(wc -l <"$tmp/rooms") pages"
+	[ "$(wc -l <"$tmp/rooms")" -gt 12 ] || fail 'the search is broken' ;;
 every_name_in_the_pages_exists)
 	# shellcheck disable=SC2046 # a list of words
 	unknown_names $(pages) >"$tmp/bad"
