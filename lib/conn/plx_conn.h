@@ -160,7 +160,8 @@ int plx_conn_local_attr(struct plx_conn *conn, struct plx_qp_addr *addr);
 int plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer);
 
 /**
- * Begin to close. 0; -EALREADY: closing or closed; -EAGAIN: from another lcore, and the lane to the owner is full. Any thread.
+ * Begin to close. 0; -EALREADY: closing or closed; -EAGAIN: from another lcore, and the lane to the owner is full.
+ * Any thread.
  */
 int plx_conn_close(struct plx_conn *conn);
 

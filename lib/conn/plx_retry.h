@@ -21,8 +21,8 @@ extern "C" {
 #endif
 
 /**
- * Call @p attempt(@p arg) until it returns anything but -EAGAIN, calling @p progress(@p progress_arg) in between (a poller's turn,
- * as a rule). Returns what @p attempt returned last, or -ETIMEDOUT after @p timeout_ns with nothing done.
+ * Call @p attempt(@p arg) until it returns anything but -EAGAIN, calling @p progress(@p progress_arg) in between (a
+ * poller's turn, as a rule). Returns what @p attempt returned last, or -ETIMEDOUT after @p timeout_ns with nothing done.
  * The first attempt costs no clock.
  */
 PLX_INLINE int

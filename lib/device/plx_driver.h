@@ -86,7 +86,8 @@ void plx_device_init(struct plx_device *dev, const struct plx_driver *driver, co
 /** Copy @p ops with the refusing stub behind each empty slot (device_stubs.c). */
 struct plx_fast_ops plx_fast_with_stubs(const struct plx_fast_ops *ops);
 
-/** An unsigned number from devargs: value of @p key in @p args, or @p def. -EINVAL, logged with key, value and the range. */
+/** An unsigned number from devargs: value of @p key in @p args, or @p def. -EINVAL, logged with key, value and the
+ * range. */
 int plx_kvargs_u64(struct rte_kvargs *args, const char *key, uint64_t min, uint64_t max, uint64_t def,
 	uint64_t *value);
 

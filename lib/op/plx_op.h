@@ -276,7 +276,8 @@ plx_op_set_remote(struct plx_op *op, uint64_t remote_addr, uint32_t rkey)
 
 /**
  * Give a prepared op the @p n SGEs at @p list instead of its one buffer. The list must live until submit returns.
- * A write or read on a plx_remote takes plx_prep_set_sges() (plx_prep.h). More than PLX_OP_SGES of them can be submitted from the connection's owner lcore only.
+ * A write or read on a plx_remote takes plx_prep_set_sges() (plx_prep.h). More than PLX_OP_SGES of them can be
+ * submitted from the connection's owner lcore only.
  */
 PLX_INLINE void
 plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
