@@ -20,7 +20,7 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-known='B1 B2 B4 B5 B6 B8 B12'
+known='B1 B2 B3 B4 B5 B6 B8 B12'
 json='' quick='' names=''
 usage() { echo "bench.sh: $1" >&2; exit 2; }
 while [[ $# != 0 ]]; do
@@ -34,6 +34,7 @@ while [[ $# != 0 ]]; do
 	shift
 done
 names=${names:-$known}
+timed=${names/B3/} # B3 is the disassembly, not a run
 [[ ! $json ]] || : >>"$json" || usage "--json $json: cannot be written"
 
 tmp=$(mktemp -d)
@@ -49,11 +50,17 @@ times=(-r 201) counts=(-c)
 broke() { cat "$tmp/err" >&2; echo "bench.sh: $1 broke" >&2; exit 1; }
 
 # Times, then instructions: callgrind writes a file for each window, in the order of the "window" lines.
-# shellcheck disable=SC2086 # names
-"$program" "${times[@]}" $names >"$tmp/rows" 2>"$tmp/err" || broke "$program"
-# shellcheck disable=SC2086
-valgrind --tool=callgrind --callgrind-out-file="$tmp/callgrind" --zero-before=bench_window --dump-after=bench_window \
-	"$program" "${counts[@]}" $names >"$tmp/windows" 2>"$tmp/err" || broke "$program under callgrind"
+run_timed() {
+	# shellcheck disable=SC2086 # names
+	"$program" "${times[@]}" $timed >>"$tmp/rows" 2>"$tmp/err" || broke "$program"
+	# shellcheck disable=SC2086
+	valgrind --tool=callgrind --callgrind-out-file="$tmp/callgrind" --zero-before=bench_window --dump-after=bench_window \
+		"$program" "${counts[@]}" $timed >"$tmp/windows" 2>"$tmp/err" || broke "$program under callgrind"
+}
+: >"$tmp/rows"
+: >"$tmp/windows"
+[[ $names = "$timed" ]] || devtools/bench/b3.sh >"$tmp/rows" 2>"$tmp/err" || broke devtools/bench/b3.sh
+[[ ! ${timed// /} ]] || run_timed
 nth=0
 sed -n '/^window /p' "$tmp/windows" | while read -r _ name work nb; do
 	nth=$((nth + 1))
@@ -62,4 +69,4 @@ done >"$tmp/counts"
 
 awk -v names="$names" -f devtools/bench/rows.awk tests/bench/targets.tsv "$tmp/counts" "$tmp/rows" >"$tmp/lines"
 sed 's/^/bench: /' "$tmp/lines"
-[[ ! $json ]] || devtools/bench/json.sh "$tmp/lines" "$(sed -n "s/^clock //p" "$tmp/rows")" >"$json"
+[[ ! $json ]] || devtools/bench/json.sh "$tmp/lines" "$(sed -n "s/^clock //p" "$tmp/rows" | grep . || echo none 0)" >"$json"

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) The Pollux authors
+#
+# The row of B3: indirect calls between submit and the device, and back, with a constant table; as the test of the same
+# counts them in the disassembly, at -O3. On verbs libibverbs' own, one for each of post_send, post_recv and poll_cq,
+# are told apart.
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+row=B3
+for driver in null verbs; do
+	# ... -O3: N indirect calls, M allowed; exit status 1 when there are more
+	out=$(tests/integration/static_table.sh . build $driver "${CC:-cc}" || :)
+	read -r nb allowed < <(sed -n 's/.* -O3: \([0-9]*\) indirect calls, \([0-9]*\) allowed$/\1 \2/p' <<<"$out")
+	row+=" indirect_calls_$driver=$((nb - allowed))"
+	[[ $allowed = 0 ]] || row+=" libibverbs_own=$allowed"
+done
+echo "$row"
