@@ -33,7 +33,8 @@ jq -n --rawfile lines "$1" --rawfile targets tests/bench/targets.tsv \
 		benchmarks: [$lines | splits("\n") | select(. != "") | (split(" ")[0]) as $name | numbers as $n | {
 			name: $name,
 			numbers: $n,
-			targets: [$limits[] | select(.[0] == $name) | (.[3] | tonumber) as $limit | $n[.[1]] as $value | {
+			targets: [$limits[] | select(.[0] == $name) | (.[1] | startswith("?")) as $optional |
+				.[1] |= ltrimstr("?") | select(($optional | not) or $n[.[1]] != null) | (.[3] | tonumber) as $limit | $n[.[1]] as $value | {
 				number: .[1], relation: .[2], limit: $limit, value: $value,
 				met: ($value != null and (if .[2] == "<=" then $value <= $limit else $value >= $limit end))
 			}]

@@ -43,6 +43,8 @@ function missed(name, text,	i, j, n, parts, t, fields, pair, value, list) {
 	n = split(targets[name], parts, ";")
 	for (j = 1; j < n; j++) {
 		split(parts[j], t, " ")
+		if (sub(/^\?/, "", t[1]) && !(t[1] in value))
+			continue
 		if (!(t[1] in value) || (t[2] == "<=" ? value[t[1]] > t[3] : value[t[1]] < t[3]))
 			list = list (list == "" ? "" : ",") t[1]
 	}

@@ -28,7 +28,9 @@ fail() {
 	cat "$tmp/err"
 	exit 1
 }
-names() { sed -n "s/^known='\(.*\)'/\1/p" "$bench"; }
+names() { "$bench" NONE 2>&1 | sed -n "s/.*; there are: //p"; }
+
+targets() { awk -v names=" $(names) " '!/^#/ && $2 !~ /^[?]/ && index(names, " " $1 " ")' "$(dirname "$0")/targets.tsv" | wc -l; }
 
 every_benchmark_prints_its_line_and_the_same_as_json() {
 	local name
@@ -47,9 +49,8 @@ every_benchmark_prints_its_line_and_the_same_as_json() {
 		fail 'wants the machine'
 	[[ $(jq '[.benchmarks[].targets[] | select(.value == null or (.met | type) != "boolean")] == []' "$tmp/json") = true ]] ||
 		fail 'a target is of no number'
-	# Each target that the file has is in the object, and each is of a benchmark that there is.
-	[[ $(jq '[.benchmarks[].targets[]] | length' "$tmp/json") = $(grep -c ^B "$(dirname "$0")/targets.tsv") ]] ||
-		fail 'wants every target'
+	# Each target of a benchmark that ran is in the object, but for numbers that not every build has.
+	[[ $(jq '[.benchmarks[].targets[]] | length' "$tmp/json") -ge $(targets) ]] || fail 'wants every target'
 }
 one_that_counts_no_instructions_runs_alone() {
 	run --quick B6
