@@ -17,6 +17,13 @@
 
 #define DEPTH 2
 
+static void
+note_conn(struct plx_op *op, void *arg)
+{
+	explore_assert(plx_conn_arg(plx_op_conn(op)) != NULL);
+	note_and_put(op, arg);
+}
+
 static struct fake_device *dev;
 static struct plx_cq *cq;
 static struct plx_control *control;
@@ -41,6 +48,7 @@ closed(struct plx_conn *c, void *arg)
 	explore_equal(nb_calls, nb_taken);
 	explore_equal(dev->nb_destroyed, 1);
 	nb_closed++;
+	c->arg = NULL; /* the connection is the application's: no callback may still read it */
 }
 
 static void
@@ -58,7 +66,7 @@ setup(void)
 	struct plx_control_conf ctl = {.cpuset = &anywhere, .lcores = &owner, .nb_lcores = 1, .nb_reqs = 4};
 	struct plx_conn_group_conf grp = {.name = "explore"};
 	struct plx_conn_conf conf = {
-		.cap = {.send_depth = DEPTH, .recv_depth = DEPTH}, .home = WORKER, .drain_ms = 50, .closed_cb = closed};
+		.cap = {.send_depth = DEPTH, .recv_depth = DEPTH}, .home = WORKER, .drain_ms = 50, .closed_cb = closed, .arg = &nb_closed};
 	struct plx_qp_addr addr;
 
 	world_setup(PLX_DISPATCHER_OWNED, 4, 4);
@@ -102,7 +110,7 @@ submit(unsigned int first, unsigned int n, unsigned int home)
 	unsigned int taken;
 
 	for (unsigned int i = 0; i < n; i++) {
-		ops[i] = prepare(first + i, home, note_and_put);
+		ops[i] = prepare(first + i, home, note_conn);
 		explore_assert(ops[i] != NULL);
 	}
 	posting = rte_lcore_id() == OWNER;
@@ -312,6 +320,21 @@ close_and_two_turns(void)
 	owner_turn();
 }
 
+/** All the way, if nobody is in between. */
+static void
+close_and_many_turns(void)
+{
+	explore_equal(plx_conn_close(conn), 0);
+	for (unsigned int i = 0; i < 8 && nb_closed == 0; i++)
+		owner_turn();
+}
+
+static void
+submit_one_elsewhere(void)
+{
+	submit(0, 1, WORKER);
+}
+
 static void
 submit_two_elsewhere(void)
 {
@@ -444,6 +467,8 @@ const struct explore_scenario explore_conn[] = {
 	CASE("conn_hold_meets_submit_elsewhere", held_and_two_succeeded, POLLS(hold_one_then_flush), WORKS(submit_two_elsewhere)),
 	CASE("conn_close_meets_submit_elsewhere", each_once_and_closed, OWNS(close_and_two_turns),
 		WORKS(submit_two_elsewhere)),
+	CASE("conn_closed_meets_submit_elsewhere", each_once_and_closed, OWNS(close_and_many_turns),
+		WORKS(submit_one_elsewhere)),
 	CASE("conn_close_flushes", each_once_and_closed, OWNS(submit_two_then_close), WORKS(turn_once)),
 	CASE("conn_two_close", closed_by_one, OWNS(close_here_and_a_turn), ALIEN_(close_elsewhere),
 		{"worker", WORKER, NULL, turn}),

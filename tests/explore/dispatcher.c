@@ -252,6 +252,28 @@ one_of_several_seen(void)
 	explore_equal(all_over(1, 2).forwarded, 2);
 }
 
+/* ---- a completion inside the post ---------------------------------------------------------- */
+
+static void
+deliver_inside_the_post(void)
+{
+	struct plx_op *op = prepare(0, PLX_HOME_ANY, note_and_put);
+
+	explore_equal(plx_dispatcher_posting(d, op), 0);
+	posting = true;
+	deliver(0);
+	posting = false;
+	plx_dispatcher_posted(d, op, true);
+	explore_equal(nb_calls, 0);
+}
+
+static void
+seen_by_the_owner(void)
+{
+	seen_once(0, OWNER);
+	all_over(1, 0);
+}
+
 /* ---- kept for a burst ---------------------------------------------------------------------- */
 
 static void
@@ -315,6 +337,7 @@ const struct explore_scenario explore_dispatcher[] = {
 		{"worker", WORKER, turn_once, turn_and_put}, ALIEN_(look_from_outside)),
 	CASE("abandon_by_an_alien", first_settled_or_dropped, OWNS(post_and_deliver_one_and_another), WORKS(two_turns),
 		ALIEN_(abandon_one)),
+	CASE("completes_inside_the_post", seen_by_the_owner, OWNS(deliver_inside_the_post), WORKS(turn_once)),
 	CASE("abandon_of_a_kept_op", taken_or_dropped, OWNS(post_kept), {"worker", WORKER, take_kept, turn_and_take},
 		ALIEN_(abandon_one)),
 	CASE("alien_delivers_while_the_owner_polls", both_seen_one_refused, OWNS(post_one_deliver_another),

@@ -15,14 +15,17 @@ setup(void)
 	world_setup(PLX_DISPATCHER_SHARED, 2, 0);
 }
 
-/** Everybody knows the id before the post call has returned. */
+/** Everybody knows the id before the post call has returned; somebody, if @p early, before it began. */
 static void
-post_for(unsigned int home)
+post_for(unsigned int home, bool early)
 {
 	struct plx_op *op = prepare(0, home, note_and_put);
 
+	if (early)
+		explore_signal(flag(0));
 	explore_equal(plx_dispatcher_posting(d, op), 0);
-	explore_signal(flag(0));
+	if (!early)
+		explore_signal(flag(0));
 	explore_signal(flag(1));
 	posting = true;
 	plx_dispatcher_in_device(d, uses[0].id); /* a step, while the call runs */
@@ -30,8 +33,9 @@ post_for(unsigned int home)
 	plx_dispatcher_posted(d, op, true);
 }
 
-static void post_for_worker(void) { post_for(WORKER); }
-static void post_for_anybody(void) { post_for(PLX_HOME_ANY); }
+static void post_for_worker(void) { post_for(WORKER, false); }
+static void post_early_for_worker(void) { post_for(WORKER, true); }
+static void post_for_anybody(void) { post_for(PLX_HOME_ANY, true); }
 
 static void
 deliver_by_first_flag(void)
@@ -58,7 +62,7 @@ abandon_by_second_flag(void)
 static void
 post_again(void)
 {
-	post_for(WORKER);
+	post_for(WORKER, false);
 	if (post(1, WORKER, note_and_put))
 		deliver(1);
 }
@@ -123,7 +127,7 @@ seen_once_none_refused(void)
 const struct explore_scenario explore_shared[] = {
 	CASE("shared_two_deliver_the_same", seen_once_by_somebody, POSTS(post_for_anybody), LCORE(deliver_by_first_flag),
 		ALIEN_(deliver_by_second_flag)),
-	CASE("shared_two_deliver_the_same_to_a_home", seen_once_by_worker, POSTS(post_for_worker),
+	CASE("shared_two_deliver_the_same_to_a_home", seen_once_by_worker, POSTS(post_early_for_worker),
 		LCORE(deliver_by_first_flag), ALIEN_(deliver_by_second_flag), WORKS(turn_once)),
 	CASE("shared_duplicate_meets_the_next_use", second_use_untouched, POSTS(post_again), LCORE(deliver_by_first_flag),
 		ALIEN_(deliver_by_second_flag), {"worker", WORKER, NULL, turn}),
