@@ -198,6 +198,7 @@ conn_alloc(const struct plx_conn_conf *conf)
 	conn->dispatcher = d;
 	conn->owner = d->owner;
 	conn->home = (uint16_t)(conf->home != PLX_HOME_ANY ? conf->home : d->owner); /* who delivers */
+	conn->custody = PLX_OP_CUSTODY(conn->home, PLX_OP_POSTED, 0);
 	conn->path = conf->path;
 	conn->drain_ms = conf->drain_ms != 0 ? conf->drain_ms : DEFAULT_DRAIN_MS;
 	conn->max_queued = conf->max_queued;

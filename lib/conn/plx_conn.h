@@ -94,6 +94,7 @@ struct plx_conn {
 	unsigned int owner;
 	uint16_t home;
 	uint16_t state;	     /**< enum plx_conn_state; atomic */
+	uint32_t custody;    /**< plx_op.custody of an op on its way to that home */
 	uint32_t kinds;	     /**< PLX_KIND() of what the send queue takes */
 	uint32_t max_msg_sz; /**< bytes, of the port */
 	struct plx_qp_cap cap;
@@ -226,14 +227,15 @@ uint16_t plx_conn_take_rest(struct plx_conn *conn, struct plx_op_queue *q, struc
 void plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, uint16_t ready, int code,
 	struct plx_submit_err *err);
 
-/** Whether nothing at all is remarkable about @p op, so that plx_conn_check() would say 0. */
+/** Whether there is something about @p op, so that plx_conn_check() has to look at it. */
 PLX_INLINE bool
-plx_conn_op_plain(const struct plx_op *op, uint32_t kinds, uint32_t max_len)
+plx_conn_op_odd(const struct plx_op *op, uint32_t kinds, uint32_t max_len)
 {
 	/* As others may see it: an op that is posted already has another writer. No home, no list, nothing bad. */
-	return __atomic_load_n(&op->custody, __ATOMIC_RELAXED) ==
-		       PLX_OP_CUSTODY(PLX_HOME_ANY, PLX_OP_PREPARED, 0) &&
-	       op->wr.flags == PLX_WR_SIGNALED && op->sge.length <= max_len && (kinds >> op->wr.opcode & 1);
+	if (__builtin_expect(__atomic_load_n(&op->custody, __ATOMIC_RELAXED) !=
+			PLX_OP_CUSTODY(PLX_HOME_ANY, PLX_OP_PREPARED, 0), 0))
+		return true;
+	return __builtin_expect(op->sge.length > max_len, 0) || __builtin_expect(!(kinds >> op->wr.opcode & 1), 0);
 }
 
 /** @p ops as the table of their WRs, with which they begin. For the compiler it is another table from here on. */
@@ -252,7 +254,7 @@ plx_conn_post_on(const struct plx_fast_ops *fast, struct plx_conn *conn, struct 
 	struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
 	const uint32_t kinds = recv ? PLX_KIND(PLX_OPCODE_RECV) : conn->kinds;
-	const uint32_t custody = PLX_OP_CUSTODY(conn->home, PLX_OP_POSTED, 0);
+	const uint32_t custody = conn->custody;
 	const uint32_t max_len = conn->max_msg_sz, mask = q->mask;
 	struct plx_op **const slots = q->slots;
 	uint16_t ready = 0, posted;
@@ -267,7 +269,7 @@ plx_conn_post_on(const struct plx_fast_ops *fast, struct plx_conn *conn, struct 
 	do {
 		struct plx_op *op = ops[ready];
 
-		if (__builtin_expect(!plx_conn_op_plain(op, kinds, max_len), 0)) {
+		if (__builtin_expect(plx_conn_op_odd(op, kinds, max_len), 0)) {
 			ready = plx_conn_take_rest(conn, q, ops, ready, n, err);
 			if (ready == 0)
 				return 0;

@@ -40,7 +40,7 @@ abandon_at_home(struct plx_dispatcher *d, struct plx_home *home, uint64_t id)
 	/* Completed before the word came. With a callback it has been seen; without one nobody will. */
 	if (state == PLX_OP_KEPT)
 		home_drop_kept(home, op);
-	else if (state == PLX_OP_COMPLETED && op->cb == NULL)
+	else if (state == PLX_OP_COMPLETED && op->cb == plx_op_polled)
 		plx_op_put(op);
 }
 

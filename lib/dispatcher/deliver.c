@@ -77,9 +77,6 @@ result_fill_rest(struct plx_op *op, const struct plx_wc *wc)
 		op->raw_status = wc->raw_status;
 		return;
 	}
-	/* What arrived, for a receive. */
-	if (wc->opcode == PLX_OPCODE_RECV_WRITE_IMM && op->wr.opcode == PLX_OPCODE_RECV)
-		op->kind = wc->opcode;
 	if (wc->flags & PLX_WC_WITH_INV)
 		op->inv_rkey = wc->inv_rkey;
 }
@@ -104,12 +101,13 @@ static inline struct plx_op *
 owned_claim(struct plx_dispatcher *d, const struct plx_op_pool *pool, const struct plx_wc *wc)
 {
 	uint32_t slot = plx_op_slot(pool, wc->wr_id);
-	struct plx_op *op = plx_op_at(pool, slot);
+	struct plx_op *op;
 
 	if (__builtin_expect(slot >= pool->nb_slots, 0)) {
 		deliver_refuse(d, NULL, wc->wr_id);
 		return NULL;
 	}
+	op = plx_op_at(pool, slot);
 	if (__builtin_expect(!plx_op_claim(op, wc->wr_id), 0)) {
 		deliver_refuse(d, op, wc->wr_id);
 		return NULL;
@@ -174,6 +172,7 @@ owned_deliver_rest(struct plx_dispatcher *d, struct plx_op *op, const struct plx
 {
 	struct handoff out;
 
+	plx_dispatcher_run_early(d); /* those came before */
 	handoff_begin(&out);
 	owned_route(d, op, &out);
 	for (; wcs != end; wcs++) {
@@ -197,19 +196,19 @@ owned_is_special(const struct plx_dispatcher *d, const struct plx_op *op)
 
 /* As long as nothing is special, the callback of each is called here and now. */
 void
-plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n)
+plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, unsigned int n)
 {
 	const struct plx_op_pool *pool = d->pool;
 	const struct plx_wc *const end = wcs + n;
 
 	count(&d->nb_taken, n);
-	if (__builtin_expect(d->detours != 0, 0))
-		plx_dispatcher_run_early(d);
 	do {
 		struct plx_op *op = owned_claim(d, pool, wcs);
 
-		if (__builtin_expect(op == NULL, 0))
+		if (__builtin_expect(op == NULL, 0)) {
+			plx_dispatcher_run_early(d);
 			continue;
+		}
 		result_fill(op, wcs);
 		if (__builtin_expect(owned_is_special(d, op), 0)) {
 			owned_deliver_rest(d, op, wcs + 1, end);
@@ -279,7 +278,7 @@ inbox_once(struct plx_dispatcher *d)
 
 	if (got != 0) {
 		count(&d->stats.forwarded, got);
-		plx_dispatcher_deliver_here(d, wcs, (uint16_t)got);
+		plx_dispatcher_deliver_here(d, wcs, got);
 	}
 	return got;
 }

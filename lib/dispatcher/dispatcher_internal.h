@@ -48,11 +48,8 @@ result_fill(struct plx_op *op, const struct plx_wc *wc)
 	uint32_t what; /* from the lowest byte: status, opcode, flags, no_qp_num */
 
 	memcpy(&what, &wc->status, sizeof(what));
-	what = what >> 8 | what << 24; /* now an opcode, if the rest is zero */
 	memcpy((char *)op + offsetof(struct plx_op, byte_len), (const char *)wc + offsetof(struct plx_wc, byte_len), 16);
-	/* The kind is known from the op, whatever the device says. */
-	op->kind = op->wr.opcode;
-	if (__builtin_expect(what >= PLX_OPCODE_RECV_WRITE_IMM, 0))
+	if (__builtin_expect((what & 0xffff00ff) != 0, 0))
 		result_fill_rest(op, wc);
 }
 
@@ -69,8 +66,7 @@ static inline void
 home_call(struct plx_op *op)
 {
 	plx_op_complete(op);
-	if (op->cb != NULL)
-		op->cb(op, op->arg);
+	op->cb(op, op->arg);
 }
 
 /** On the op's home: tell whoever waits, or give the node back. Returns whether somebody waited. */

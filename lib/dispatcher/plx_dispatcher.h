@@ -134,7 +134,7 @@ int plx_dispatcher_deliver(struct plx_dispatcher *d, uint64_t wr_id, enum plx_st
 	uint32_t byte_len, uint32_t imm, uint32_t wc_flags);
 
 /** Hot half of plx_dispatcher_deliver_burst(): OWNED, on the owner, @p n > 0. */
-void plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n);
+void plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, unsigned int n);
 /** Cold half of plx_dispatcher_deliver_burst(): not on the owner. Returns how many were taken. */
 uint16_t plx_dispatcher_deliver_elsewhere(struct plx_dispatcher *d, const struct plx_wc *wcs, uint16_t n);
 

@@ -5,7 +5,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
+#include "plx_op_pool.h"
 #include "plx_op_queue.h"
 
 static_assert(sizeof(struct plx_wr) == 56, "the WR and the device word share a cache line");
@@ -23,9 +25,26 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "PLX_OP_CUSTODY()");
 SAME(imm, imm);
 SAME(qp_num, qp_num);
 SAME(status, status);
-SAME(kind, opcode);
+SAME(reported, opcode);
 SAME(wc_flags, flags);
 SAME(reserved, no_qp_num);
+
+void
+plx_op_polled(struct plx_op *op, void *arg)
+{
+}
+
+void
+plx_op_init(struct plx_op *op, struct plx_op_pool *pool, uint64_t id)
+{
+	memset(op, 0, sizeof(*op));
+	op->wr.wr_id = id;
+	op->wr.sg_list = &op->sge;
+	op->cb = plx_op_polled;
+	op->home = PLX_HOME_ANY;
+	op->queue = &plx_op_no_queue;
+	op->pool = pool;
+}
 
 bool
 plx_op_begin_again(struct plx_op *op)
@@ -34,6 +53,17 @@ plx_op_begin_again(struct plx_op *op)
 		return false;
 	if (op->state == PLX_OP_COMPLETED)
 		plx_op_renew(op);
+	op->wr.sg_list = &op->sge;
+	return true;
+}
+
+bool
+plx_op_end_list(struct plx_op *op)
+{
+	if (op->state & PLX_OP_IN_CUSTODY)
+		return false;
+	op->wr.sg_list = &op->sge;
+	op->attention = 0;
 	return true;
 }
 
@@ -51,8 +81,9 @@ void
 plx_op_prepared_again(struct plx_op *op)
 {
 	uint16_t home = op->attention & PLX_OP_OWN_HOME ? op->home : PLX_HOME_ANY;
+	uint8_t flags = op->wr.flags != PLX_WR_SIGNALED ? PLX_OP_OWN_FLAGS : 0;
 
-	plx_op_set_custody(op, PLX_OP_CUSTODY(home, PLX_OP_PREPARED, op->attention));
+	plx_op_set_custody(op, PLX_OP_CUSTODY(home, PLX_OP_PREPARED, op->attention | flags));
 }
 
 void
@@ -62,7 +93,7 @@ plx_op_result(const struct plx_op *op, struct plx_result *res)
 
 	*res = (struct plx_result){
 		.status = (enum plx_status)op->status,
-		.kind = (enum plx_opcode)op->kind,
+		.kind = plx_op_kind(op),
 		.byte_len = op->byte_len,
 		.imm = op->imm,
 		.inv_rkey = op->wc_flags & PLX_WC_WITH_INV ? op->inv_rkey : 0,

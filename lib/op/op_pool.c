@@ -83,10 +83,7 @@ slot_init(struct rte_mempool *mp, void *arg, void *obj, unsigned int index)
 	struct plx_op *op = obj;
 
 	memset(op, 0, mp->elt_size);
-	op->wr.wr_id = ((uint64_t)pool->tag << 24) | index;
-	op->home = PLX_HOME_ANY;
-	op->queue = &plx_op_no_queue;
-	op->pool = pool;
+	plx_op_init(op, pool, pool->first_id | index);
 	if (index == 0)
 		pool->base = (uintptr_t)op;
 	if ((uintptr_t)op != pool->base + (uintptr_t)index * pool->stride)
@@ -109,7 +106,7 @@ pool_populate(struct plx_op_pool *pool)
 		return -ENOMEM;
 	}
 	populated = rte_mempool_populate_iova(mp, pool->memory, RTE_BAD_IOVA, len, NULL, NULL);
-	pool->stride = (uint32_t)stride;
+	pool->stride = stride;
 	if (populated == (int)pool->nb_slots)
 		rte_mempool_obj_iter(mp, slot_init, pool);
 	if (PLX_OP_POOL_DIRECT && mp->cache_size != 0) {
@@ -221,7 +218,7 @@ plx_op_put_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
 	unsigned int i = 0;
 
-	while (i < n && plx_op_free(ops[i]))
+	while (i < n && plx_op_end(ops[i]))
 		i++;
 	plx_op_pool_note_put(ops, i);
 	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);

@@ -81,6 +81,7 @@ enum plx_op_state {
 #define PLX_OP_BAD_RIGHTS   0x10 /**< remote right known to be missing: EACCES */
 #define PLX_OP_OWN_HOME	    0x20 /**< not bad: the op has a home of its own */
 #define PLX_OP_OWN_LIST	    0x40 /**< not bad: the op has an SGE list instead of its one buffer */
+#define PLX_OP_OWN_FLAGS    0x80 /**< not bad: flags besides PLX_WR_SIGNALED, or without it */
 
 /** No particular home: the callback runs on the lcore that delivers. */
 #define PLX_HOME_ANY 0xffff
@@ -97,7 +98,7 @@ struct plx_op {
 
 	/* Line 1: what comes back, and to whom. */
 	struct plx_sge sge; /**< the SGE of a one-buffer op */
-	plx_op_cb_t cb;	    /**< NULL: nobody is called, plx_op_is_done() tells */
+	plx_op_cb_t cb;	    /**< plx_op_polled(): nobody is called, plx_op_is_done() tells */
 	void *arg;
 	struct plx_op_queue *queue; /**< that it is posted on; of one posted by hand plx_op_no_queue */
 	uint32_t seq;		    /**< its place in that queue */
@@ -114,7 +115,7 @@ struct plx_op {
 	uint32_t imm;
 	uint32_t qp_num;
 	uint8_t status; /**< enum plx_status */
-	uint8_t kind;	/**< enum plx_opcode */
+	uint8_t reported; /**< the device's enum plx_opcode; plx_op_kind() */
 	uint8_t wc_flags;
 	uint8_t reserved;
 
@@ -147,6 +148,16 @@ struct plx_result {
 	int post_errno; /**< -errno with PLX_ST_POST_FAILED, else 0 */
 	void *conn;	/**< struct plx_conn of the op, NULL without one; valid until that is closed */
 };
+
+/** Of a COMPLETED op: what it was; of a receive, what arrived. Not what a device says of what it was not asked. */
+PLX_INLINE enum plx_opcode
+plx_op_kind(const struct plx_op *op)
+{
+	if (op->wr.opcode == PLX_OPCODE_RECV && op->status == PLX_ST_SUCCESS &&
+		op->reported == PLX_OPCODE_RECV_WRITE_IMM)
+		return PLX_OPCODE_RECV_WRITE_IMM;
+	return (enum plx_opcode)op->wr.opcode;
+}
 
 /** The result of a COMPLETED op. */
 void plx_op_result(const struct plx_op *op, struct plx_result *res);
@@ -217,6 +228,12 @@ plx_op_renew(struct plx_op *op)
 	__atomic_store_n(&op->wr.wr_id, op->wr.wr_id + (UINT64_C(1) << 32), __ATOMIC_RELAXED);
 }
 
+/** The callback of ops without one: does nothing. */
+void plx_op_polled(struct plx_op *op, void *arg);
+
+/** A new node: FREE, of @p pool, with @p id. */
+void plx_op_init(struct plx_op *op, struct plx_op_pool *pool, uint64_t id);
+
 /** Cold half of plx_op_begin(): false if the op is in custody, which leaves it untouched. */
 bool plx_op_begin_again(struct plx_op *op);
 
@@ -243,12 +260,12 @@ plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t 
 		return;
 	op->sge.addr = (uint64_t)(uintptr_t)addr;
 	op->sge.length = (uint32_t)len;
-	op->sge.lkey = lkey;
-	op->wr.sg_list = &op->sge;
+	op->sge.lkey = lkey; /* wr.sg_list is that one, unless an SGE list takes its place for one use */
 	op->wr.num_sge = len != 0;
 	op->wr.opcode = (uint8_t)opcode;
 	op->wr.flags = PLX_WR_SIGNALED;
-	op->cb = cb;
+	op->wr.reserved = 0; /* one store with the three before it */
+	op->cb = cb != NULL ? cb : plx_op_polled;
 	op->arg = arg;
 }
 
@@ -292,6 +309,7 @@ PLX_INLINE void
 plx_op_add_flags(struct plx_op *op, uint8_t flags)
 {
 	op->wr.flags |= flags;
+	plx_op_note(op, PLX_OP_OWN_FLAGS);
 }
 
 /** Let a prepared op complete on lcore @p home whatever its connection says. */
@@ -315,7 +333,7 @@ plx_op_posted(struct plx_op *op, uint16_t home)
 {
 	if (__builtin_expect(op->attention & PLX_OP_OWN_HOME, 0))
 		home = op->home;
-	plx_op_set_custody(op, PLX_OP_CUSTODY(home, PLX_OP_POSTED, op->attention));
+	plx_op_set_custody(op, PLX_OP_CUSTODY(home, PLX_OP_POSTED, op->attention & ~PLX_OP_OWN_FLAGS));
 }
 
 /** Owner: the device gets the op. Before the post call: the CQE may come during it (contract 1.9). */

@@ -59,7 +59,7 @@ struct plx_op_pool_conf {
 struct plx_op_pool {
 	struct rte_mempool *mp;
 	uintptr_t base;	   /**< op 0 */
-	uint32_t stride;   /**< bytes from op to op */
+	uintptr_t stride;  /**< bytes from op to op */
 	uint32_t nb_slots; /**< nb_ops and the caches' share */
 	uint32_t first_id; /**< low half of op 0's wr_id */
 	uint32_t nb_caches; /**< lcores below this have one of the caches; 0: nobody */
@@ -118,9 +118,12 @@ PLX_INLINE int
 plx_op_get_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
 	unsigned int lcore = rte_lcore_id();
-	struct rte_mempool_cache *cache = &pool->caches[lcore];
+	struct rte_mempool_cache *cache;
 
-	if (__builtin_expect(lcore >= pool->nb_caches || cache->len < n, 0))
+	if (__builtin_expect(lcore >= pool->nb_caches, 0))
+		return plx_op_get_slow(pool, ops, n);
+	cache = &pool->caches[lcore];
+	if (__builtin_expect(cache->len < n, 0))
 		return plx_op_get_slow(pool, ops, n);
 	cache->len -= n;
 	memcpy(ops, &cache->objs[cache->len], n * sizeof(*ops));
@@ -137,11 +140,15 @@ plx_op_get(struct plx_op_pool *pool)
 	return plx_op_get_bulk(pool, &op, 1) == 0 ? op : NULL;
 }
 
+/** Cold half of plx_op_end(): false if the op is in custody; else its SGE list is no longer the caller's. */
+bool plx_op_end_list(struct plx_op *op);
+
 /** End this use of an op on its way into the pool; false, and nothing changed, if it is in custody. */
 PLX_INLINE bool
-plx_op_free(struct plx_op *op)
+plx_op_end(struct plx_op *op)
 {
-	if (__builtin_expect(op->state & PLX_OP_IN_CUSTODY, 0))
+	if (__builtin_expect((op->custody & PLX_OP_CUSTODY(0, PLX_OP_IN_CUSTODY, PLX_OP_OWN_LIST)) != 0, 0) &&
+		!plx_op_end_list(op))
 		return false;
 	plx_op_renew(op);
 	plx_op_set_state(op, PLX_OP_FREE);
@@ -156,20 +163,21 @@ PLX_INLINE unsigned int
 plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
 	unsigned int lcore = rte_lcore_id(), len;
-	struct rte_mempool_cache *cache = &pool->caches[lcore];
+	struct rte_mempool_cache *cache;
 	void **to;
 	size_t i;
 
 	if (__builtin_expect(lcore >= pool->nb_caches, 0))
 		return plx_op_put_slow(pool, ops, n);
+	cache = &pool->caches[lcore];
 	len = cache->len;
-	if (__builtin_expect(n > cache->flushthresh - len, 0))
+	if (__builtin_expect(len + n > cache->flushthresh, 0))
 		return plx_op_put_slow(pool, ops, n);
 	to = &cache->objs[len];
 	for (i = 0; i < n; i++) {
 		struct plx_op *op = ops[i]; /* once: what is stored below could be the table, for the compiler */
 
-		if (!plx_op_free(op))
+		if (__builtin_expect(!plx_op_end(op), 0))
 			break;
 		to[i] = op;
 	}
@@ -197,7 +205,7 @@ plx_op_slot(const struct plx_op_pool *pool, uint64_t wr_id)
 PLX_INLINE struct plx_op *
 plx_op_at(const struct plx_op_pool *pool, uint32_t slot)
 {
-	return (struct plx_op *)(pool->base + (uintptr_t)slot * pool->stride);
+	return (struct plx_op *)(pool->base + slot * pool->stride);
 }
 
 /** The op whose slot and tag @p wr_id has, of whatever generation; NULL if it is none of this pool's. */

@@ -7,7 +7,7 @@
  * The op's state machine and what its result shows, without a dispatcher: the two sides are called by hand.
  */
 
-#include "plx_op.h"
+#include "plx_op_pool.h"
 
 #include "plx_test.h"
 
@@ -24,8 +24,7 @@ static int
 fresh(void **state)
 {
 	memset(&op, 0xee, sizeof(op));
-	memset(&op, 0, offsetof(struct plx_op, sges));
-	op.wr.wr_id = FIRST_ID;
+	plx_op_init(&op, NULL, FIRST_ID);
 	return 0;
 }
 
@@ -137,6 +136,7 @@ prep_sets_everything_that_a_plain_send_needs(void **state)
 {
 	memset(&op, 0xa5, offsetof(struct plx_op, sges)); /* what its last use left */
 	op.state = PLX_OP_FREE;
+	op.wr.sg_list = &op.sge; /* of every free op */
 	plx_op_prep_send(&op, (void *)0x1000, 12, 34, NULL, &op);
 	assert_int_equal(op.wr.opcode, PLX_OPCODE_SEND);
 	assert_int_equal(op.wr.flags, PLX_WR_SIGNALED);
@@ -146,8 +146,24 @@ prep_sets_everything_that_a_plain_send_needs(void **state)
 	assert_int_equal(op.sge.length, 12);
 	assert_int_equal(op.sge.lkey, 34);
 	assert_int_equal(op.attention, 0);
-	assert_null(op.cb);
+	assert_ptr_equal(op.cb, plx_op_polled);
 	assert_ptr_equal(op.arg, &op);
+}
+
+static void
+sge_list_lasts_for_one_use(void **state)
+{
+	struct plx_sge list[2] = {{0}};
+
+	make(PLX_OP_PREPARED);
+	plx_op_set_sges(&op, list, 2);
+	plx_op_prep_send(&op, &op, 8, 1, NULL, NULL);
+	assert_ptr_equal(op.wr.sg_list, &op.sge);
+	plx_op_set_sges(&op, list, 2);
+	assert_true(plx_op_end(&op)); /* as put does */
+	plx_op_prep_send(&op, &op, 8, 1, NULL, NULL);
+	assert_ptr_equal(op.wr.sg_list, &op.sge);
+	assert_int_equal(op.attention, 0);
 }
 
 static void
@@ -185,7 +201,7 @@ result_of_success_shows_no_leftovers_of_an_error(void **state)
 	struct plx_result res;
 
 	op.status = PLX_ST_SUCCESS;
-	op.kind = PLX_OPCODE_READ;
+	op.wr.opcode = PLX_OPCODE_READ;
 	op.byte_len = 9;
 	op.vendor_err = op.raw_status = op.inv_rkey = 77;
 	op.post_errno = -ENOMEM;
@@ -228,6 +244,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(disarmed_op_cannot_be_claimed),
 	TEST(only_a_completed_op_is_done),
 	TEST(prep_sets_everything_that_a_plain_send_needs),
+	TEST(sge_list_lasts_for_one_use),
 	TEST(empty_message_has_no_sge),
 	TEST(length_above_32_bits_is_noted_not_cut),
 	TEST(home_of_its_own_lasts_through_again_and_ends_with_prep),
