@@ -53,6 +53,7 @@
  */
 
 #include "plx_driver.h"
+#include "plx_loopback_fast.h"
 #include "soft_cq.h"
 #include "soft_fault.h"
 #include "soft_gate.h"
@@ -221,7 +222,6 @@ void loopback_qp_fail(struct loopback_qp *qp);
 int loopback_execute(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len);
 
 /* ---- loopback_post.c ---- */
-extern const struct plx_fast_ops loopback_fast;
 /** Execute @p wr, whose send-queue position ends at @p position, and complete it. False: it has to wait. */
 bool loopback_send(struct loopback_qp *qp, const struct plx_wr *wr, uint64_t position);
 void loopback_send_complete(struct loopback_qp *qp, const struct plx_wr *wr, uint64_t position, uint8_t status,

@@ -211,7 +211,7 @@ loopback_cq_create(struct plx_device *base, uint32_t nb_cqe)
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	cq->base.fast = &loopback_fast;
+	cq->base.fast = &plx_loopback_fast;
 	return &cq->base;
 }
 

@@ -101,8 +101,8 @@ send_post(struct loopback_qp *qp, const struct plx_wr *wr)
 	return 0;
 }
 
-static uint16_t
-loopback_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+uint16_t
+plx_loopback_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	struct loopback_qp *qp = loopback_qp(base);
 	uint16_t i;
@@ -150,8 +150,8 @@ recv_post(struct loopback_qp *qp, const struct plx_wr *wr)
 	return 0;
 }
 
-static uint16_t
-loopback_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+uint16_t
+plx_loopback_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	struct loopback_qp *qp = loopback_qp(base);
 
@@ -166,8 +166,8 @@ loopback_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_
 	return n;
 }
 
-const struct plx_fast_ops loopback_fast = {
-	.post_send = loopback_post_send,
-	.post_recv = loopback_post_recv,
-	.poll_cq = soft_cq_poll,
-};
+int
+plx_loopback_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)
+{
+	return soft_cq_poll(cq, wcs, n);
+}

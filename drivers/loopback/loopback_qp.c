@@ -58,7 +58,7 @@ queues_fini(struct loopback_qp *qp)
 static void
 qp_fill(struct loopback_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *conf)
 {
-	qp->base.fast = &loopback_fast;
+	qp->base.fast = &plx_loopback_fast;
 	qp->base.dev = pd->dev;
 	qp->base.pd = pd;
 	qp->base.send_cq = conf->send_cq;

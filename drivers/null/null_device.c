@@ -156,7 +156,7 @@ static struct plx_cq *
 null_cq_create(struct plx_device *dev, uint32_t nb_cqe)
 {
 	uint32_t granted = rte_align32pow2(nb_cqe);
-	struct null_cq *cq = zalloc(sizeof(*cq));
+	struct plx_null_cq *cq = zalloc(sizeof(*cq));
 
 	if (cq == NULL)
 		return NULL;
@@ -166,7 +166,7 @@ null_cq_create(struct plx_device *dev, uint32_t nb_cqe)
 		free(cq);
 		return NULL;
 	}
-	cq->base.fast = &null_fast;
+	cq->base.fast = &plx_null_fast;
 	cq->base.nb_cqe = granted;
 	cq->mask = granted - 1;
 	pthread_mutex_init(&cq->lock, NULL);
@@ -177,7 +177,7 @@ null_cq_create(struct plx_device *dev, uint32_t nb_cqe)
 static int
 null_cq_destroy(struct plx_cq *base)
 {
-	struct null_cq *cq = null_cq(base);
+	struct plx_null_cq *cq = plx_null_cq(base);
 
 	pthread_mutex_destroy(&cq->lock);
 	free(cq->ring);
@@ -197,8 +197,8 @@ static struct plx_qp *
 null_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 {
 	struct null_device *dev = plx_container_of(pd->dev, struct null_device, base);
-	struct null_cq *cq = null_cq(conf->recv_cq);
-	struct null_qp *qp = zalloc(sizeof(*qp));
+	struct plx_null_cq *cq = plx_null_cq(conf->recv_cq);
+	struct plx_null_qp *qp = zalloc(sizeof(*qp));
 
 	if (qp == NULL)
 		return NULL;
@@ -207,7 +207,7 @@ null_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 		free(qp);
 		return NULL;
 	}
-	qp->base.fast = &null_fast;
+	qp->base.fast = &plx_null_fast;
 	qp->base.cap = conf->cap;
 	qp->base.qp_num = __atomic_add_fetch(&dev->last_qpn, 1, __ATOMIC_RELAXED) & 0xffffff;
 	qp->state = PLX_QP_INIT;
@@ -220,8 +220,8 @@ null_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 static int
 null_qp_destroy(struct plx_qp *base)
 {
-	struct null_cq *cq = null_cq(base->recv_cq);
-	struct null_qp *qp = null_qp(base);
+	struct plx_null_cq *cq = plx_null_cq(base->recv_cq);
+	struct plx_null_qp *qp = plx_null_qp(base);
 
 	pthread_mutex_lock(&cq->lock); /* a flush that goes through the list is over */
 	TAILQ_REMOVE(&cq->qps, qp, link);
@@ -256,7 +256,7 @@ null_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct
 {
 	uint32_t state = PLX_QP_INIT;
 
-	if (__atomic_compare_exchange_n(&null_qp(qp)->state, &state, PLX_QP_RTS, false, __ATOMIC_RELEASE,
+	if (__atomic_compare_exchange_n(&plx_null_qp(qp)->state, &state, PLX_QP_RTS, false, __ATOMIC_RELEASE,
 		    __ATOMIC_RELAXED))
 		return 0;
 	return state == PLX_QP_RTS ? -EISCONN : -EINVAL;
@@ -265,16 +265,16 @@ null_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct
 static int
 null_qp_to_error(struct plx_qp *base)
 {
-	__atomic_store_n(&null_qp(base)->state, PLX_QP_ERR, __ATOMIC_RELAXED);
-	/* Release: the flush that this asks for sees ERR. Partner: cq_flush(). */
-	__atomic_store_n(&null_cq(base->recv_cq)->flush, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&plx_null_qp(base)->state, PLX_QP_ERR, __ATOMIC_RELAXED);
+	/* Release: the flush that this asks for sees ERR. Partner: plx_null_flush(). */
+	__atomic_store_n(&plx_null_cq(base->recv_cq)->flush, 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
 static int
 null_qp_query_state(struct plx_qp *qp)
 {
-	return __atomic_load_n(&null_qp(qp)->state, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&plx_null_qp(qp)->state, __ATOMIC_ACQUIRE);
 }
 
 const struct plx_driver plx_null_driver = {

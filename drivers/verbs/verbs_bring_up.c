@@ -25,7 +25,7 @@ qp_init(struct ibv_qp *qp, unsigned int port, uint32_t rights)
 		.qp_access_flags = verbs_access(rights),
 	};
 
-	return verbs_result(ibv_modify_qp(qp, &attr,
+	return plx_verbs_result(ibv_modify_qp(qp, &attr,
 		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 }
 
@@ -50,7 +50,7 @@ verbs_qp_local_addr(struct plx_qp *base, const struct plx_qp_path *path, struct 
 		return err;
 	*addr = (struct plx_qp_addr){
 		.qp_num = base->qp_num,
-		.psn = to_verbs_qp(base)->psn,
+		.psn = plx_verbs_to_qp(base)->psn,
 		.lid = port.lid,
 		.gid_index = path->gid_index,
 		.gid_type = gid.type,
@@ -105,7 +105,7 @@ other_subnet(struct plx_device *dev, const struct plx_qp_path *path, const struc
 /* ---- bring-up ------------------------------------------------------------------------------ */
 
 static int
-qp_to_rtr(struct verbs_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer,
+qp_to_rtr(struct plx_verbs_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer,
 	const struct plx_port_attr *port)
 {
 	bool global = port->ethernet || other_subnet(qp->base.dev, path, peer);
@@ -120,13 +120,13 @@ qp_to_rtr(struct verbs_qp *qp, const struct plx_qp_path *path, const struct plx_
 		.min_rnr_timer = path->min_rnr_timer,
 	};
 
-	return verbs_result(ibv_modify_qp(qp->ibv, &attr,
+	return plx_verbs_result(ibv_modify_qp(qp->ibv, &attr,
 		IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
 }
 
 static int
-qp_to_rts(struct verbs_qp *qp, const struct plx_qp_path *path)
+qp_to_rts(struct plx_verbs_qp *qp, const struct plx_qp_path *path)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
@@ -137,7 +137,7 @@ qp_to_rts(struct verbs_qp *qp, const struct plx_qp_path *path)
 		.max_rd_atomic = path->rd_atomic,
 	};
 
-	return verbs_result(ibv_modify_qp(qp->ibv, &attr,
+	return plx_verbs_result(ibv_modify_qp(qp->ibv, &attr,
 		IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC));
 }
@@ -155,7 +155,7 @@ bring_up_failed(const struct plx_qp *qp, const char *step, const struct plx_qp_p
 
 /** 0 when bring-up may begin. */
 static int
-bring_up_state(const struct verbs_qp *qp)
+bring_up_state(const struct plx_verbs_qp *qp)
 {
 	switch (qp->ibv->state) {
 	case IBV_QPS_INIT:
@@ -172,7 +172,7 @@ bring_up_state(const struct verbs_qp *qp)
 int
 verbs_qp_bring_up(struct plx_qp *base, const struct plx_qp_path *path, const struct plx_qp_addr *peer)
 {
-	struct verbs_qp *qp = to_verbs_qp(base);
+	struct plx_verbs_qp *qp = plx_verbs_to_qp(base);
 	struct plx_port_attr port;
 	int err = bring_up_state(qp);
 
@@ -204,8 +204,8 @@ int
 verbs_qp_to_error(struct plx_qp *base)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-	struct verbs_qp *qp = to_verbs_qp(base);
-	int err = verbs_result(ibv_modify_qp(qp->ibv, &attr, IBV_QP_STATE));
+	struct plx_verbs_qp *qp = plx_verbs_to_qp(base);
+	int err = plx_verbs_result(ibv_modify_qp(qp->ibv, &attr, IBV_QP_STATE));
 
 	if (err != 0)
 		PLX_LOG(ERR, "device %s: QP %u: to ERR: %s", base->dev->name, base->qp_num, strerror(-err));
@@ -235,13 +235,13 @@ state_of(enum ibv_qp_state state)
 int
 verbs_qp_query_state(struct plx_qp *base)
 {
-	struct verbs_qp *qp = to_verbs_qp(base);
+	struct plx_verbs_qp *qp = plx_verbs_to_qp(base);
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 	int err;
 
 	if (to_verbs_device(base->dev)->iwarp) /* siw answers RESET, whatever it is */
 		return state_of(qp->ibv->state);
-	err = verbs_result(ibv_query_qp(qp->ibv, &attr, IBV_QP_STATE, &init));
+	err = plx_verbs_result(ibv_query_qp(qp->ibv, &attr, IBV_QP_STATE, &init));
 	return err != 0 ? err : state_of(attr.qp_state);
 }

@@ -25,7 +25,7 @@ verbs_list(struct plx_device_info *infos, unsigned int n)
 	struct ibv_device **list = ibv_get_device_list(&nb);
 
 	if (list == NULL)
-		return errno == ENOSYS ? 0 : -verbs_errno(); /* ENOSYS: no RDMA in this kernel */
+		return errno == ENOSYS ? 0 : -plx_verbs_errno(); /* ENOSYS: no RDMA in this kernel */
 	for (int i = 0; i < nb && i < (int)n; i++)
 		snprintf(infos[i].name, sizeof(infos[i].name), "%s", ibv_get_device_name(list[i]));
 	ibv_free_device_list(list);
@@ -150,12 +150,12 @@ context_open(const char *name)
 	struct ibv_device **list = ibv_get_device_list(&nb);
 
 	if (list == NULL)
-		return verbs_fail(verbs_errno());
+		return verbs_fail(plx_verbs_errno());
 	ibdev = device_in(list, nb, name);
 	errno = 0;
 	if (ibdev != NULL)
 		ctx = ibv_open_device(ibdev);
-	err = ibdev == NULL ? ENODEV : verbs_errno();
+	err = ibdev == NULL ? ENODEV : plx_verbs_errno();
 	ibv_free_device_list(list);
 	if (ctx == NULL) {
 		PLX_LOG(ERR, "device %s: cannot open: %s%s", name, strerror(err),
@@ -175,7 +175,7 @@ verbs_open(const char *name, struct rte_kvargs *args)
 
 	if (ctx == NULL)
 		return NULL;
-	err = -verbs_result(ibv_query_device(ctx, &attr));
+	err = -plx_verbs_result(ibv_query_device(ctx, &attr));
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_query_device: %s", name, strerror(err));
 		goto close_context;
@@ -201,7 +201,7 @@ static int
 verbs_close(struct plx_device *base)
 {
 	struct verbs_device *dev = to_verbs_device(base);
-	int err = verbs_result(ibv_close_device(dev->ctx));
+	int err = plx_verbs_result(ibv_close_device(dev->ctx));
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_close_device: %s", base->name, strerror(-err));

@@ -15,7 +15,7 @@
  *      verbs_device.c   list, open, capabilities        verbs_trial.c   what would be granted?
  *      verbs_port.c     ports and GIDs                  verbs_memory.c  PD and MR
  *      verbs_queue.c    CQ and QP                       verbs_bring_up.c  INIT, RTR, RTS, ERR
- *      verbs_fast.c     post and poll                   verbs_wc.c      completions translated
+ *      plx_verbs_fast.h post and poll                   verbs_wc.c      completions translated
  */
 
 #include <assert.h>
@@ -26,10 +26,9 @@
 
 #include "plx_driver.h"
 #include "plx_log.h"
-#include "plx_verbs.h"
+#include "plx_verbs_fast.h"
 
 extern const struct plx_driver plx_verbs_driver;
-extern const struct plx_fast_ops verbs_fast_ops;
 
 struct verbs_device {
 	struct plx_device base;
@@ -45,18 +44,6 @@ struct verbs_pd {
 struct verbs_mr {
 	struct plx_mr base;
 	struct ibv_mr *ibv;
-};
-
-struct verbs_cq {
-	struct plx_cq base;
-	struct ibv_cq *ibv;
-};
-
-struct verbs_qp {
-	struct plx_qp base;
-	struct ibv_qp *ibv;
-	uint32_t kinds; /**< the device's caps.kinds, beside what the post touches anyway */
-	uint32_t psn;	/**< where our requests begin: fixed at creation, 24 bits */
 };
 
 static inline struct verbs_device *
@@ -77,43 +64,12 @@ to_verbs_mr(const struct plx_mr *mr)
 	return plx_container_of(mr, struct verbs_mr, base);
 }
 
-static inline struct verbs_cq *
-to_verbs_cq(const struct plx_cq *cq)
-{
-	return plx_container_of(cq, struct verbs_cq, base);
-}
-
-static inline struct verbs_qp *
-to_verbs_qp(const struct plx_qp *qp)
-{
-	return plx_container_of(qp, struct verbs_qp, base);
-}
-
 /** The end of a constructor that failed with errno @p err. */
 static inline void *
 verbs_fail(int err)
 {
 	rte_errno = err;
 	return NULL;
-}
-
-/** Why a libibverbs call that returns a pointer failed; some providers forget to say. */
-static inline int
-verbs_errno(void)
-{
-	return errno != 0 ? errno : EIO;
-}
-
-/**
- * One result of a libibverbs call that returns an int as 0 or -errno. Providers return a positive
- * errno (as documented), a negative one, or -1 with errno set.
- */
-static inline int
-verbs_result(int ret)
-{
-	if (ret == -1)
-		return -verbs_errno();
-	return ret > 0 ? -ret : ret;
 }
 
 /* verbs_trial.c */

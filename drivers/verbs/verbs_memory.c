@@ -26,7 +26,7 @@ verbs_pd_create(struct plx_device *base)
 	errno = 0;
 	pd->ibv = ibv_alloc_pd(to_verbs_device(base)->ctx);
 	if (pd->ibv == NULL) {
-		err = verbs_errno();
+		err = plx_verbs_errno();
 		PLX_LOG(ERR, "device %s: ibv_alloc_pd: %s", base->name, strerror(err));
 		free(pd);
 		return verbs_fail(err);
@@ -38,7 +38,7 @@ int
 verbs_pd_destroy(struct plx_pd *base)
 {
 	struct verbs_pd *pd = to_verbs_pd(base);
-	int err = verbs_result(ibv_dealloc_pd(pd->ibv));
+	int err = plx_verbs_result(ibv_dealloc_pd(pd->ibv));
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_dealloc_pd: %s", base->dev->name, strerror(-err));
@@ -127,7 +127,7 @@ verbs_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 	errno = 0;
 	mr->ibv = ibv_reg_mr(to_verbs_pd(pd)->ibv, addr, len, verbs_access(rights));
 	if (mr->ibv == NULL) {
-		err = verbs_errno();
+		err = plx_verbs_errno();
 		mr_explain(pd->dev, addr, len, err);
 		free(mr);
 		return verbs_fail(err);
@@ -141,7 +141,7 @@ int
 verbs_mr_deregister(struct plx_mr *base)
 {
 	struct verbs_mr *mr = to_verbs_mr(base);
-	int err = verbs_result(ibv_dereg_mr(mr->ibv));
+	int err = plx_verbs_result(ibv_dereg_mr(mr->ibv));
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_dereg_mr of lkey 0x%x: %s", base->pd->dev->name, base->lkey,

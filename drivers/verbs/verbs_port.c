@@ -21,7 +21,7 @@ int
 verbs_port_query(struct plx_device *base, unsigned int port, struct plx_port_attr *attr)
 {
 	struct ibv_port_attr ibv;
-	int err = verbs_result(ibv_query_port(to_verbs_device(base)->ctx, port, &ibv));
+	int err = plx_verbs_result(ibv_query_port(to_verbs_device(base)->ctx, port, &ibv));
 
 	if (err != 0)
 		return err;
@@ -60,7 +60,7 @@ verbs_gid_query(struct plx_device *base, unsigned int port, unsigned int index, 
 {
 	const struct verbs_device *dev = to_verbs_device(base);
 	struct ibv_gid_entry entry;
-	int err = verbs_result(ibv_query_gid_ex(dev->ctx, port, index, &entry, 0));
+	int err = plx_verbs_result(ibv_query_gid_ex(dev->ctx, port, index, &entry, 0));
 
 	if (err != 0)
 		return err == -ENODATA || err == -EINVAL ? -ENOENT : err;

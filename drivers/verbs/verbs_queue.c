@@ -16,7 +16,7 @@
 struct plx_cq *
 verbs_cq_create(struct plx_device *base, uint32_t nb_cqe)
 {
-	struct verbs_cq *cq = calloc(1, sizeof(*cq));
+	struct plx_verbs_cq *cq = calloc(1, sizeof(*cq));
 	int err;
 
 	if (cq == NULL)
@@ -24,13 +24,13 @@ verbs_cq_create(struct plx_device *base, uint32_t nb_cqe)
 	errno = 0;
 	cq->ibv = ibv_create_cq(to_verbs_device(base)->ctx, nb_cqe, NULL, NULL, 0);
 	if (cq->ibv == NULL) {
-		err = verbs_errno();
+		err = plx_verbs_errno();
 		PLX_LOG(ERR, "device %s: no CQ of %u entries (max_cqe %u, max_cq %u, existing %u): %s",
 			base->name, nb_cqe, base->caps.max_cqe, base->caps.max_cq, base->nb_cqs, strerror(err));
 		free(cq);
 		return verbs_fail(err);
 	}
-	cq->base.fast = &verbs_fast_ops;
+	cq->base.fast = &plx_verbs_fast;
 	cq->base.nb_cqe = cq->ibv->cqe;
 	return &cq->base;
 }
@@ -38,8 +38,8 @@ verbs_cq_create(struct plx_device *base, uint32_t nb_cqe)
 int
 verbs_cq_destroy(struct plx_cq *base)
 {
-	struct verbs_cq *cq = to_verbs_cq(base);
-	int err = verbs_result(ibv_destroy_cq(cq->ibv));
+	struct plx_verbs_cq *cq = plx_verbs_to_cq(base);
+	int err = plx_verbs_result(ibv_destroy_cq(cq->ibv));
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_destroy_cq of %u entries: %s", base->dev->name, base->nb_cqe,
@@ -63,15 +63,15 @@ qp_explain(const struct plx_device *dev, const struct plx_qp_cap *cap, int err)
 static struct ibv_qp *
 qp_make(const struct plx_pd *pd, const struct plx_qp_conf *conf, struct plx_qp_cap *granted)
 {
-	struct ibv_qp_init_attr attr = verbs_qp_init_attr(to_verbs_cq(conf->send_cq)->ibv,
-		to_verbs_cq(conf->recv_cq)->ibv, &conf->cap);
+	struct ibv_qp_init_attr attr = verbs_qp_init_attr(plx_verbs_to_cq(conf->send_cq)->ibv,
+		plx_verbs_to_cq(conf->recv_cq)->ibv, &conf->cap);
 	struct ibv_qp *qp;
 	int err;
 
 	errno = 0;
 	qp = ibv_create_qp(to_verbs_pd(pd)->ibv, &attr);
 	if (qp == NULL) {
-		err = verbs_errno();
+		err = plx_verbs_errno();
 		qp_explain(pd->dev, &conf->cap, err);
 		return verbs_fail(err);
 	}
@@ -97,7 +97,7 @@ qp_to_init(struct plx_device *dev, struct ibv_qp *qp)
 struct plx_qp *
 verbs_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 {
-	struct verbs_qp *qp = calloc(1, sizeof(*qp));
+	struct plx_verbs_qp *qp = calloc(1, sizeof(*qp));
 	int err;
 
 	if (qp == NULL)
@@ -110,7 +110,7 @@ verbs_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 	err = -qp_to_init(pd->dev, qp->ibv);
 	if (err != 0)
 		goto destroy_qp;
-	qp->base.fast = &verbs_fast_ops;
+	qp->base.fast = &plx_verbs_fast;
 	qp->base.qp_num = qp->ibv->qp_num;
 	qp->kinds = pd->dev->caps.kinds;
 	/* Random, so that packets of an earlier QP of this number do not fit (IBA 9.7.1). */
@@ -127,8 +127,8 @@ free_qp:
 int
 verbs_qp_destroy(struct plx_qp *base)
 {
-	struct verbs_qp *qp = to_verbs_qp(base);
-	int err = verbs_result(ibv_destroy_qp(qp->ibv));
+	struct plx_verbs_qp *qp = plx_verbs_to_qp(base);
+	int err = plx_verbs_result(ibv_destroy_qp(qp->ibv));
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_destroy_qp of QP %u: %s", base->dev->name, base->qp_num,
@@ -142,11 +142,11 @@ verbs_qp_destroy(struct plx_qp *base)
 struct ibv_cq *
 plx_verbs_cq(const struct plx_cq *cq)
 {
-	return cq->fast == &verbs_fast_ops ? to_verbs_cq(cq)->ibv : NULL;
+	return cq->fast == &plx_verbs_fast ? plx_verbs_to_cq(cq)->ibv : NULL;
 }
 
 struct ibv_qp *
 plx_verbs_qp(const struct plx_qp *qp)
 {
-	return qp->fast == &verbs_fast_ops ? to_verbs_qp(qp)->ibv : NULL;
+	return qp->fast == &plx_verbs_fast ? plx_verbs_to_qp(qp)->ibv : NULL;
 }

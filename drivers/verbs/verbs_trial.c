@@ -71,7 +71,7 @@ trial_begin(struct trial *trial, struct ibv_context *ctx)
 	trial->cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
 	if (trial->pd != NULL && trial->cq != NULL)
 		return 0;
-	err = -verbs_errno();
+	err = -plx_verbs_errno();
 	trial_end(trial);
 	return err;
 }
@@ -85,7 +85,7 @@ trial_qp(const struct trial *trial, struct plx_qp_cap *cap)
 	errno = 0;
 	qp = ibv_create_qp(trial->pd, &attr);
 	if (qp == NULL)
-		return -verbs_errno();
+		return -plx_verbs_errno();
 	*cap = verbs_qp_cap(&attr);
 	ibv_destroy_qp(qp);
 	return 0;

@@ -13,6 +13,12 @@
 #include <endian.h>
 #include <errno.h>
 
+static_assert(sizeof(struct plx_sge) == sizeof(struct ibv_sge), "SGE lists are passed without a copy");
+static_assert(offsetof(struct plx_sge, addr) == offsetof(struct ibv_sge, addr), "addr");
+static_assert(offsetof(struct plx_sge, length) == offsetof(struct ibv_sge, length), "length");
+static_assert(offsetof(struct plx_sge, lkey) == offsetof(struct ibv_sge, lkey), "lkey");
+static_assert(PLX_OPCODE_SEND == 0 && PLX_OPCODE_LOCAL_INV == 9, "the order in plx_verbs_opcode()");
+
 #define SAME(st) static_assert((int)PLX_ST_##st == (int)IBV_WC_##st, "our status numbers are ibv's")
 
 SAME(SUCCESS);

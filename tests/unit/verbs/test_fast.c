@@ -7,7 +7,7 @@
  * Post and poll, with a provider of the test's own below: what libibverbs is given, and what is made of
  * the ways in which providers answer.
  *
- *      verbs_fast_ops  -->  ibv_post_send() -->  ibv_context.ops  -->  provider (here)
+ *      plx_verbs_fast  -->  ibv_post_send() -->  ibv_context.ops  -->  provider (here)
  */
 
 #include <plx_test.h>
@@ -93,8 +93,8 @@ static struct ibv_context context = {
 };
 static struct ibv_qp ibv_qp = {.context = &context};
 static struct ibv_cq ibv_cq = {.context = &context};
-static struct verbs_qp qp = {.base.fast = &verbs_fast_ops, .ibv = &ibv_qp};
-static struct verbs_cq cq = {.base.fast = &verbs_fast_ops, .ibv = &ibv_cq};
+static struct plx_verbs_qp qp = {.base.fast = &plx_verbs_fast, .ibv = &ibv_qp};
+static struct plx_verbs_cq cq = {.base.fast = &plx_verbs_fast, .ibv = &ibv_cq};
 
 #define EVERY_KIND (PLX_KIND(PLX_OPCODE_RECV) - 1)
 
