@@ -94,14 +94,6 @@ make_qp(void *arg)
 	return err;
 }
 
-static void
-overtaken(struct plx_op_queue *q, struct plx_op *op)
-{
-	struct plx_conn *conn = q->conn;
-
-	conn->lost_cb(conn, op, conn->arg);
-}
-
 static int
 queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int socket_id)
 {
@@ -111,7 +103,7 @@ queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int so
 		return err;
 	q->conn = conn;
 	q->qp_num = conn->qp->qp_num;
-	q->overtaken = conn->lost_cb != NULL ? overtaken : NULL;
+	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
 	conn_update_limit(conn, q);
 	return 0;
 }
@@ -247,6 +239,8 @@ free_conn:
 int
 plx_conn_local_attr(struct plx_conn *conn, struct plx_qp_addr *addr)
 {
+	if (conn->group == NULL)
+		return -ENOTSUP;
 	/* From DRAINING on the control thread may destroy the QP at any moment. */
 	if (plx_conn_state(conn) >= PLX_CONN_DRAINING)
 		return -ENOTCONN;

@@ -90,24 +90,6 @@ ask(struct plx_conn *conn, plx_control_fn_t fn, enum close_step asked)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-static void
-fail_list(struct plx_conn *conn, struct plx_op_list *list, enum plx_status status)
-{
-	struct plx_op *op;
-
-	while ((op = plx_op_list_take(list)) != NULL)
-		plx_dispatcher_fail(conn->dispatcher, op, status, 0);
-}
-
-static void
-fail_unsettled(struct plx_conn *conn, struct plx_op_queue *q)
-{
-	struct plx_op *op;
-
-	while ((op = plx_op_queue_take_unsettled(q)) != NULL)
-		plx_dispatcher_fail(conn->dispatcher, op, PLX_ST_CONN_LOST, 0);
-}
-
 /** Whether the device may still flush something; what was overtaken it will not. */
 static bool
 flushed(const struct plx_conn *conn)
@@ -133,19 +115,6 @@ static bool
 submitters_gone(const struct plx_conn *conn)
 {
 	return __atomic_load_n(&conn->nb_queued, __ATOMIC_SEQ_CST) == 0;
-}
-
-/** Whether an op of @p conn is over, and waits for a post call to return before it is sent home. */
-static bool
-early_has(const struct plx_conn *conn)
-{
-	const struct plx_op_list *early = &conn->dispatcher->early;
-	const struct plx_op *op = early->first;
-
-	for (uint32_t nb = early->nb; nb != 0; nb--, op = op->next)
-		if (op->queue != NULL && op->queue->conn == conn)
-			return true;
-	return false;
 }
 
 static void
@@ -221,6 +190,8 @@ plx_conn_close(struct plx_conn *conn)
 {
 	uintptr_t word = lane_close(conn);
 
+	if (conn->group == NULL)
+		return -ENOTSUP; /* plx_conn_detach() */
 	/* One caller wins; the others are told so (case 2.4). */
 	if (__atomic_exchange_n(&conn->closing, true, __ATOMIC_ACQ_REL))
 		return -EALREADY;

@@ -83,4 +83,48 @@ void conn_close_begin(struct plx_conn *conn);
 /** Move a closing connection on. Returns true once it is CLOSED and its callback has run; it may be freed then. */
 bool conn_close_once(struct plx_conn *conn);
 
+/** op_queue's overtaken, for connections that have a lost_cb. */
+static inline void
+conn_overtaken(struct plx_op_queue *q, struct plx_op *op)
+{
+	struct plx_conn *conn = q->conn;
+
+	conn->lost_cb(conn, op, conn->arg);
+}
+
+/* ---- what a close and a detach both do ---- */
+
+/** Settle the ops of @p list, which were never posted. */
+static inline void
+fail_list(struct plx_conn *conn, struct plx_op_list *list, enum plx_status status)
+{
+	struct plx_op *op;
+
+	while ((op = plx_op_list_take(list)) != NULL)
+		plx_dispatcher_fail(conn->dispatcher, op, status, 0);
+}
+
+/** Settle what is posted on @p q and will not complete. */
+static inline void
+fail_unsettled(struct plx_conn *conn, struct plx_op_queue *q)
+{
+	struct plx_op *op;
+
+	while ((op = plx_op_queue_take_unsettled(q)) != NULL)
+		plx_dispatcher_fail(conn->dispatcher, op, PLX_ST_CONN_LOST, 0);
+}
+
+/** Whether an op of @p conn is over, and waits for a post call to return before it is sent home. */
+static inline bool
+early_has(const struct plx_conn *conn)
+{
+	const struct plx_op_list *early = &conn->dispatcher->early;
+	const struct plx_op *op = early->first;
+
+	for (uint32_t nb = early->nb; nb != 0; nb--, op = op->next)
+		if (op->queue != NULL && op->queue->conn == conn)
+			return true;
+	return false;
+}
+
 #endif

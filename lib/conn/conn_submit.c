@@ -314,6 +314,10 @@ plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_o
 		return 0;
 	if (!conn_state_admits(conn, q))
 		return not_connected(conn, err);
+	if (rte_lcore_id() != conn->owner && conn->group == NULL) {
+		*err = (struct plx_submit_err){.code = -EPERM};
+		return 0;
+	}
 	if (rte_lcore_id() != conn->owner)
 		return submit_elsewhere(conn, q, ops, n, err);
 	if (q == &conn->rq || conn->held.nb == 0)

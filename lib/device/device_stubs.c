@@ -145,29 +145,3 @@ plx_device_init(struct plx_device *dev, const struct plx_driver *driver, const c
 	/* plx_device_open() has refused longer names; a wrapper's may be cut. */
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
 }
-
-/* ---- post and poll ------------------------------------------------------------------------- */
-
-static uint16_t
-no_post(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
-{
-	*err = -ENOTSUP;
-	return 0;
-}
-
-static int
-no_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)
-{
-	return -ENOTSUP;
-}
-
-struct plx_fast_ops
-plx_fast_with_stubs(const struct plx_fast_ops *ops)
-{
-	struct plx_fast_ops filled = *ops;
-
-	FILL(filled.post_send, no_post);
-	FILL(filled.post_recv, no_post);
-	FILL(filled.poll_cq, no_poll_cq);
-	return filled;
-}
