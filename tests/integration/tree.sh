@@ -12,7 +12,7 @@ fail() { echo "$case: $*"; exit 1; }
 
 copy() { # the build files and sources, without what a build left behind
 	mkdir "$tmp/src"
-	(cd "$src" && tar cf - meson.build meson_options.txt config lib drivers apps tests README.md LICENSE) | tar xf - -C "$tmp/src"
+	(cd "$src" && tar cf - meson.build meson_options.txt config lib drivers apps tests doc README.md LICENSE) | tar xf - -C "$tmp/src"
 }
 
 setup_must_say() { # TEXT: the configuration stops, and says so
