@@ -36,6 +36,10 @@ while [[ $# != 0 ]]; do
 done
 names=${names:-$known}
 timed=${names/B3/} # B3 is the disassembly, not a run
+counted='' # those of one lcore
+for name in $timed; do
+	[[ " B4 B6 B12 " = *" $name "* ]] || counted+=" $name"
+done
 [[ ! $json ]] || : >>"$json" || usage "--json $json: cannot be written"
 
 tmp=$(mktemp -d)
@@ -48,20 +52,34 @@ program=${PLX_BENCH:-build/tests/bench/plx-bench}
 times=(-r 201) counts=(-c)
 [[ ! $quick ]] || { times=(-r 3 -s 5); counts=(-c -s 5); }
 
-broke() { cat "$tmp/err" >&2; echo "bench.sh: $1 broke" >&2; exit 1; }
+broke() {
+	cat "$tmp/err.$1" >&2
+	echo "bench.sh: ${what[$1]} broke" >&2
+	wait # for those beside it, which write into $tmp
+	exit 1
+}
 
-# Times, then instructions: callgrind writes a file for each window, in the order of the "window" lines.
-run_timed() {
+step_b3() { devtools/bench/b3.sh >"$tmp/rows.b3" 2>"$tmp/err.b3"; }
+step_times() {
 	# shellcheck disable=SC2086 # names
-	"$program" "${times[@]}" $timed >>"$tmp/rows" 2>"$tmp/err" || broke "$program"
+	"$program" "${times[@]}" $timed >"$tmp/rows.times" 2>"$tmp/err.times"
+}
+# Callgrind writes a file for each window, in the order of the "window" lines.
+step_counts() {
 	# shellcheck disable=SC2086
 	valgrind --tool=callgrind --callgrind-out-file="$tmp/callgrind" --zero-before=bench_window --dump-after=bench_window \
-		"$program" "${counts[@]}" $timed >"$tmp/windows" 2>"$tmp/err" || broke "$program under callgrind"
+		"$program" "${counts[@]}" $counted >"$tmp/windows" 2>"$tmp/err.counts"
 }
-: >"$tmp/rows"
+step() { "step_$1" || broke "$1"; }
+declare -A what=([b3]=devtools/bench/b3.sh [times]=$program [counts]="$program under callgrind")
 : >"$tmp/windows"
-[[ $names = "$timed" ]] || devtools/bench/b3.sh >"$tmp/rows" 2>"$tmp/err" || broke devtools/bench/b3.sh
-[[ ! ${timed// /} ]] || run_timed
+: >"$tmp/rows.none"
+[[ ! ${timed// /} ]] || step times
+b3=''
+[[ $names = "$timed" ]] || { step_b3 & b3=$!; } # compilers beside valgrind: neither is timed
+[[ ! $counted ]] || step counts
+[[ ! $b3 ]] || wait $b3 || broke b3
+cat "$tmp"/rows.* >"$tmp/rows"
 nth=0
 sed -n '/^window /p' "$tmp/windows" | while read -r _ name work nb; do
 	nth=$((nth + 1))

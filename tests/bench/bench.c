@@ -13,6 +13,7 @@
 #include <rte_errno.h>
 
 #define WINDOW_STEPS 64 /* of a short window; a long one has five times as many */
+#define QUICK_STEPS  4	/* of one that only shows that it runs */
 
 void
 bench_broken(const char *fmt, ...)
@@ -113,9 +114,11 @@ bench_window(void (*run)(void *, uint64_t), void *arg, uint64_t nb_ops)
 static void
 count(const struct bench *b, const struct bench_work *works, unsigned int n, uint64_t step)
 {
+	const uint64_t few = (b->scale < 100 ? QUICK_STEPS : WINDOW_STEPS) * step;
+
 	for (unsigned int i = 0; i < n; i++) {
-		works[i].run(works[i].arg, WINDOW_STEPS * step); /* warm-up: lazy binding, empty caches of the pool */
-		for (uint64_t nb = WINDOW_STEPS * step; nb <= 5 * WINDOW_STEPS * step; nb += 4 * WINDOW_STEPS * step) {
+		works[i].run(works[i].arg, few); /* warm-up: lazy binding, empty caches of the pool */
+		for (uint64_t nb = few; nb <= 5 * few; nb += 4 * few) {
 			bench_window(works[i].run, works[i].arg, nb);
 			printf("window %s %s %" PRIu64 "\n", b->name, works[i].name, nb);
 		}

@@ -6,6 +6,8 @@
 # into it.
 #
 #   static_table.sh SOURCE-DIR BUILD-DIR DRIVER COMPILER...    DRIVER: null, loopback, verbs, or run-time, which must fail
+#
+# PLX_TABLE_LEVELS: the levels of optimization, -O2 and -O3 if it is not set.
 set -euo pipefail
 
 src=$1 build=$2 driver=$3
@@ -42,7 +44,7 @@ allowed=0
 [[ $driver != verbs ]] || allowed=3
 
 bad=0
-for level in -O2 -O3; do
+for level in ${PLX_TABLE_LEVELS:--O2 -O3}; do
 	# shellcheck disable=SC2086 # a list of flags
 	"$@" $flags $level -c "$tmp/one.c" -o "$tmp/one.o"
 	objdump -d --no-show-raw-insn "$tmp/one.o" >"$tmp/asm" # all: what is not inlined is in there too
