@@ -4,15 +4,17 @@
 #
 # Configure a build folder, if it is new, and build it. Quiet unless it fails.
 #
-#   devtools/build.sh FOLDER [MESON-OPTION...]      FOLDER below the project root
+#   devtools/build.sh FOLDER [TARGET] [MESON-OPTION...]      FOLDER below the project root
 #
-# The options count only when the folder is new. One at a time per folder: a
+# TARGET: of meson's, default all of them. The options count only when the folder is new. One at a time per folder: a
 # second caller waits for the first.
 set -eu
 
 cd "$(dirname "$0")/.."
 folder=$1
 shift
+target=
+case ${1-} in '' | -*) ;; *) target=$1 && shift ;; esac
 mkdir -p "$folder"
 exec 9>"$folder/.lock"
 flock 9
@@ -25,7 +27,7 @@ log=$folder/build.log
 		rm -rf "$folder/meson-private"
 		meson setup "$folder" "$@"
 	} &&
-		ninja -C "$folder"
+		ninja -C "$folder" $target # nothing, or one word
 } 9>&- >"$log" 2>&1 || {
 	cat "$log" >&2
 	echo "build of $folder failed" >&2

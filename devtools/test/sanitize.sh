@@ -18,15 +18,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
 tests=$PWD/tests
 
-build() { # build FOLDER [MESON-OPTION...]; a failure is found again by run
+build() { # build FOLDER [TARGET] [MESON-OPTION...]; a failure is found again by run
 	rm -f "$1/.failed"
 	devtools/build.sh "$@" || : >"$1/.failed"
 }
 build_all() {
 	# Line numbers and no more, little optimization: compiling is most of this suite's time.
 	local quick=(-Dbuildtype=plain -Doptimization=1)
-	build build-asan "${quick[@]}" -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false
-	build build-tsan "${quick[@]}" -Dc_args='-g1 -DRTE_USE_C11_MEM_MODEL' -Db_sanitize=thread -Db_lundef=false
+	build build-asan unit-and-contract "${quick[@]}" -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false
+	build build-tsan unit-and-contract "${quick[@]}" -Dc_args='-g1 -DRTE_USE_C11_MEM_MODEL' -Db_sanitize=thread -Db_lundef=false
 	CC=clang CXX=clang++ build build-clang "${quick[@]}"
 }
 
