@@ -19,9 +19,9 @@
 # Exit status: 0; 1 a benchmark broke; 2 an unknown name or option.
 set -euo pipefail
 
+from=$PWD
 cd "$(dirname "$0")/.."
 known='B1 B2 B3 B4 B5 B6 B8 B12'
-[[ -x tests/integration/static_table.sh ]] || known=${known/B3 /} # who counts for it
 json='' quick='' names=''
 usage() { echo "bench.sh: $1" >&2; exit 2; }
 while [[ $# != 0 ]]; do
@@ -35,6 +35,7 @@ while [[ $# != 0 ]]; do
 	shift
 done
 names=${names:-$known}
+[[ ! $json ]] || json=$(cd "$from" && realpath -m -- "$json")
 timed=${names/B3/} # B3 is the disassembly, not a run
 counted='' # those of one lcore
 for name in $timed; do
@@ -87,5 +88,10 @@ sed -n '/^window /p' "$tmp/windows" | while read -r _ name work nb; do
 done >"$tmp/counts"
 
 awk -v names="$names" -f devtools/bench/rows.awk tests/bench/targets.tsv "$tmp/counts" "$tmp/rows" >"$tmp/lines"
+for name in $names; do
+	grep -q "^$name .*=[0-9]" "$tmp/lines" && continue
+	echo "bench.sh: $name printed no number: it broke" >&2
+	exit 1
+done
 sed 's/^/bench: /' "$tmp/lines"
 [[ ! $json ]] || devtools/bench/json.sh "$tmp/lines" "$(sed -n "s/^clock //p" "$tmp/rows" | grep . || echo none 0)" >"$json"
