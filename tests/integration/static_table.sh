@@ -12,8 +12,10 @@ set -euo pipefail
 
 src=$1 build=$2 driver=$3
 shift 3
-flags="-std=gnu11 -D_GNU_SOURCE -fno-jump-tables -I$build/config $(printf -- '-I%s ' "$src"/lib/*/ "$src"/drivers/*/)
-	$(pkg-config --cflags libdpdk)"
+flags=(-std=gnu11 -D_GNU_SOURCE -fno-jump-tables "-I$build/config")
+for room in "$src"/lib/*/ "$src"/drivers/*/; do flags+=("-I$room"); done
+# shellcheck disable=SC2207 # words without spaces
+flags+=($(pkg-config --cflags libdpdk))
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -45,12 +47,11 @@ allowed=0
 
 bad=0
 for level in ${PLX_TABLE_LEVELS:--O2 -O3}; do
-	# shellcheck disable=SC2086 # a list of flags
-	"$@" $flags $level -c "$tmp/one.c" -o "$tmp/one.o"
+	"$@" "${flags[@]}" "$level" -c "$tmp/one.c" -o "$tmp/one.o"
 	objdump -d --no-show-raw-insn "$tmp/one.o" >"$tmp/asm" # all: what is not inlined is in there too
 	grep -q '<one_poll>:' "$tmp/asm" || { echo "$level: nothing there"; exit 1; }
 	nb=$(grep -cE '(call|jmp) +\*' "$tmp/asm" || :)
 	echo "$driver $level: $nb indirect calls, $allowed allowed"
-	[[ $nb -le $allowed ]] || bad=1
+	[[ $nb -eq $allowed ]] || bad=1 # fewer than libibverbs' own: the search is broken
 done
 exit $bad
