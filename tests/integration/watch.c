@@ -5,7 +5,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,8 @@
 /** Shared by tracer and traced. */
 struct window {
 	bool open;   /**< atomic */
-	uint32_t nb_lcores; /**< atomic */
+	uint32_t nb_taken;  /**< atomic: places in lcores[] */
+	uint32_t nb_lcores; /**< atomic: of those, filled in */
 	pid_t lcores[MAX_LCORES];
 	bool traced; /**< written before the tests run */
 	uint64_t nb[WATCH_KINDS]; /**< atomic */
@@ -44,10 +47,17 @@ static __thread bool watched;
 void
 watch_this_lcore(void)
 {
+	unsigned int i;
+
 	if (watched)
 		return;
 	watched = true;
-	window->lcores[__atomic_fetch_add(&window->nb_lcores, 1, __ATOMIC_SEQ_CST)] = (pid_t)syscall(SYS_gettid);
+	i = __atomic_fetch_add(&window->nb_taken, 1, __ATOMIC_SEQ_CST);
+
+	if (i >= MAX_LCORES)
+		abort();
+	window->lcores[i] = (pid_t)syscall(SYS_gettid);
+	__atomic_fetch_add(&window->nb_lcores, 1, __ATOMIC_SEQ_CST); /* the window opens when all have told */
 }
 
 void
@@ -85,6 +95,7 @@ void *__libc_malloc(size_t len);
 void *__libc_calloc(size_t nb, size_t len);
 void *__libc_realloc(void *p, size_t len);
 void *__libc_memalign(size_t align, size_t len);
+void __libc_free(void *p);
 
 void *
 malloc(size_t len)
@@ -122,6 +133,21 @@ posix_memalign(void **p, size_t align, size_t len)
 	return *p != NULL ? 0 : ENOMEM;
 }
 
+void *
+memalign(size_t align, size_t len)
+{
+	note(WATCH_ALLOC, "memalign");
+	return __libc_memalign(align, len);
+}
+
+/* It takes the heap's lock, as what allocates does. */
+void
+free(void *p)
+{
+	note(WATCH_ALLOC, "free");
+	__libc_free(p);
+}
+
 /** A function of the same name and type that counts and goes on to the next library's. */
 #define INTERPOSE(kind, type, name, params, args) \
 	type name params                          \
@@ -145,6 +171,13 @@ INTERPOSE(WATCH_ALLOC, void *, rte_calloc, (const char *type, size_t nb, size_t 
 INTERPOSE(WATCH_ALLOC, void *, rte_calloc_socket,
 	(const char *type, size_t nb, size_t len, unsigned int align, int socket), (type, nb, len, align, socket))
 
+INTERPOSE(WATCH_ALLOC, void *, rte_realloc, (void *p, size_t len, unsigned int align), (p, len, align))
+INTERPOSE(WATCH_ALLOC, void, rte_free, (void *p), (p))
+
+INTERPOSE(WATCH_LOCK, int, pthread_mutex_timedlock, (pthread_mutex_t *l, const struct timespec *t), (l, t))
+INTERPOSE(WATCH_LOCK, int, sem_wait, (sem_t *s), (s))
+INTERPOSE(WATCH_LOCK, int, sem_trywait, (sem_t *s), (s))
+INTERPOSE(WATCH_LOCK, int, sem_post, (sem_t *s), (s))
 INTERPOSE(WATCH_LOCK, int, pthread_mutex_lock, (pthread_mutex_t *l), (l))
 INTERPOSE(WATCH_LOCK, int, pthread_mutex_trylock, (pthread_mutex_t *l), (l))
 INTERPOSE(WATCH_LOCK, int, pthread_spin_lock, (pthread_spinlock_t *l), (l))
