@@ -15,7 +15,6 @@ and linked. A mutant that the program passes has survived: a failed case. So is 
 Printed like cmocka does, one case each, with what noticed. The build folder is only read.
 """
 import concurrent.futures
-import datetime
 import json
 import os
 import re
@@ -197,8 +196,10 @@ def noticed(program, by):
     text = done.stdout + done.stderr
     cases = list(dict.fromkeys(re.findall(r"\[  FAILED  \] ([a-z]\w+)", text)))
     ended = re.findall(r"^explore: (.*)", text, re.M)
-    running = (re.findall(r"\[ RUN      \] (\w+)", text) or ["start"])[-1]
-    return ended[0] if ended else ", ".join(cases[:3]) or "fails in or behind " + running
+    running = re.findall(r"\[ RUN      \] (\w+)", text)
+    if not running:  # no test looked at the mutant: a program that does not start notices nothing
+        sys.exit(f"{' '.join(command)} ran no case, exit status {done.returncode}: {text[-300:]}")
+    return ended[0] if ended else ", ".join(cases[:3]) or "fails in or behind " + running[-1]
 
 
 def run(mutant, build, source, program):
@@ -215,11 +216,7 @@ def run(mutant, build, source, program):
 
 
 def chosen(mutants, names):
-    if names:
-        return [m for m in mutants if m.name in names]
-    if os.environ.get("PLX_TEST_SCALE") == "soak":
-        return mutants
-    return mutants[datetime.date.today().toordinal() % 5::5]
+    return [m for m in mutants if m.name in names] if names else mutants
 
 
 def main():
