@@ -48,8 +48,7 @@ loopback_match(const char *name)
 static void
 caps_fill(struct plx_device_caps *caps)
 {
-	caps->kinds = PLX_KIND(PLX_OPCODE_SEND) | PLX_KIND(PLX_OPCODE_WRITE) | PLX_KIND(PLX_OPCODE_READ) |
-		PLX_KIND(PLX_OPCODE_RECV);
+	caps->kinds = PLX_LOOPBACK_KINDS | PLX_KIND(PLX_OPCODE_RECV);
 	caps->flags = PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE;
 	caps->transports = 1u << PLX_TRANSPORT_RC;
 	caps->max_sge_rd = caps->max_sge;

@@ -28,9 +28,12 @@ uint16_t plx_loopback_post_recv(struct plx_qp *qp, const struct plx_wr *const *w
 /** poll_cq of the table. */
 int plx_loopback_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n);
 
+/** What it moves. */
+#define PLX_LOOPBACK_KINDS (PLX_KIND(PLX_OPCODE_SEND) | PLX_KIND(PLX_OPCODE_WRITE) | PLX_KIND(PLX_OPCODE_READ))
+
 /** post_send, post_recv, poll_cq */
 static const struct plx_fast_ops plx_loopback_fast = {
-	plx_loopback_post_send, plx_loopback_post_recv, plx_loopback_poll_cq};
+	plx_loopback_post_send, plx_loopback_post_recv, plx_loopback_poll_cq, PLX_LOOPBACK_KINDS};
 
 #ifdef __cplusplus
 }

@@ -57,10 +57,7 @@ null_match(const char *name)
 }
 
 static const struct plx_device_caps null_caps = {
-	/* Everything that completes as a plain success; values come back for none of the others. */
-	.kinds = PLX_KIND(PLX_OPCODE_SEND) | PLX_KIND(PLX_OPCODE_SEND_IMM) | PLX_KIND(PLX_OPCODE_WRITE) |
-		PLX_KIND(PLX_OPCODE_WRITE_IMM) | PLX_KIND(PLX_OPCODE_READ) | PLX_KIND(PLX_OPCODE_CMP_SWAP) |
-		PLX_KIND(PLX_OPCODE_FETCH_ADD) | PLX_KIND(PLX_OPCODE_RECV),
+	.kinds = PLX_NULL_KINDS | PLX_KIND(PLX_OPCODE_RECV),
 	.flags = PLX_CAP_ATTR_EXCHANGE | PLX_CAP_FENCE | PLX_CAP_SOLICITED,
 	.transports = 1u << PLX_TRANSPORT_RC,
 	.max_qp = 1 << 22,

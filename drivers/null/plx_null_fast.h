@@ -194,8 +194,15 @@ plx_null_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 	return got;
 }
 
+/** Everything that completes as a plain success; values come back for none of the others. */
+#define PLX_NULL_KINDS                                                                                       \
+	(PLX_KIND(PLX_OPCODE_SEND) | PLX_KIND(PLX_OPCODE_SEND_IMM) | PLX_KIND(PLX_OPCODE_WRITE) |            \
+		PLX_KIND(PLX_OPCODE_WRITE_IMM) | PLX_KIND(PLX_OPCODE_READ) | PLX_KIND(PLX_OPCODE_CMP_SWAP) | \
+		PLX_KIND(PLX_OPCODE_FETCH_ADD))
+
 /** post_send, post_recv, poll_cq */
-static const struct plx_fast_ops plx_null_fast = {plx_null_post_send, plx_null_post_recv, plx_null_poll_cq};
+static const struct plx_fast_ops plx_null_fast = {
+	plx_null_post_send, plx_null_post_recv, plx_null_poll_cq, PLX_NULL_KINDS};
 
 #ifdef __cplusplus
 }

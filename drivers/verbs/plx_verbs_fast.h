@@ -274,8 +274,12 @@ plx_verbs_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 	return done;
 }
 
+/** All that plx_verbs_opcode() has; which of them, the device says. */
+#define PLX_VERBS_KINDS (((PLX_KIND(PLX_OPCODE_LOCAL_INV + 1) - 1) & ~PLX_KIND(PLX_OPCODE_BIND_MW)))
+
 /** post_send, post_recv, poll_cq */
-static const struct plx_fast_ops plx_verbs_fast = {plx_verbs_post_send, plx_verbs_post_recv, plx_verbs_poll_cq};
+static const struct plx_fast_ops plx_verbs_fast = {
+	plx_verbs_post_send, plx_verbs_post_recv, plx_verbs_poll_cq, PLX_VERBS_KINDS};
 
 #ifdef __cplusplus
 }

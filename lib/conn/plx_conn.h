@@ -300,7 +300,23 @@ PLX_ALWAYS_INLINE uint16_t
 plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn, struct plx_op_queue *q,
 	struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {
+	plx_fast_require_post(fast, q == &conn->rq);
 	return plx_conn_post_on(fast, conn, q, q == &conn->rq, ops, n, err);
+}
+
+/**
+ * plx_conn_post_burst_with() for ops that are all of the constant kind @p opcode, PLX_OPCODE_RECV included: a constant @p fast
+ * that lacks the slot or the operation, atomics say, stops the compilation with its name (plx_fast.h: from -O1 on).
+ */
+PLX_ALWAYS_INLINE uint16_t
+plx_conn_post_kind_with(const struct plx_fast_ops *fast, struct plx_conn *conn, enum plx_opcode opcode,
+	struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
+{
+	const bool recv = opcode == PLX_OPCODE_RECV;
+
+	plx_fast_require_post(fast, recv);
+	plx_fast_require_kind(fast, opcode);
+	return plx_conn_post_on(fast, conn, recv ? &conn->rq : &conn->sq, recv, ops, n, err);
 }
 
 /**
@@ -330,13 +346,18 @@ plx_conn_recv_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, stru
 	return plx_conn_post_on(conn->fast, conn, &conn->rq, true, ops, n, err);
 }
 
-/** Submit one op, send queue or receive as its kind says. 0 or -errno. With a constant @p fast as above. */
+/**
+ * Submit one op, send queue or receive as its kind says. 0 or -errno. With a constant @p fast as above; it must have both
+ * posts, since the kind is the op's.
+ */
 PLX_ALWAYS_INLINE int
 plx_conn_submit_with(const struct plx_fast_ops *fast, struct plx_conn *conn, struct plx_op *op)
 {
 	bool recv = op->wr.opcode == PLX_OPCODE_RECV;
 	struct plx_submit_err err; /* filled when it counts */
 
+	plx_fast_require_post(fast, true);
+	plx_fast_require_post(fast, false);
 	return plx_conn_post_on(fast, conn, recv ? &conn->rq : &conn->sq, recv, &op, 1, &err) == 1 ? 0 : err.code;
 }
 

@@ -33,7 +33,11 @@ struct plx_pd;
 struct plx_qp;
 struct plx_cq;
 
-/** The data path of a driver. No slot is ever NULL (device_stubs.c). */
+/**
+ * The data path of a driver. A slot that it leaves empty refuses: at run time with -ENOTSUP, since whoever takes an object in
+ * fills its table once (plx_fast_with_stubs()), so that no caller tests for NULL; with a constant table the compiler says so
+ * (plx_fast_require_post()).
+ */
 struct plx_fast_ops {
 	/**
 	 * Post @p n WRs to the send queue, in order, as one chain (one doorbell).
@@ -50,6 +54,8 @@ struct plx_fast_ops {
 	uint16_t (*post_recv)(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
 	/** Take up to @p n completions, oldest first. Returns the number, or -errno: the CQ is dead. */
 	int (*poll_cq)(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n);
+	/** PLX_KIND() of all that post_send ever takes, for the compiler: the device may have less. 0: not said. */
+	uint32_t kinds;
 };
 
 /** Sizes of a QP. In: what is wanted. Out: what was granted, which alone counts afterwards. */
@@ -98,6 +104,69 @@ plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n,
 	return qp->fast->post_recv(qp, wrs, n, err);
 }
 
+/* ---- what a constant table lacks ----------------------------------------------------------- */
+
+/*
+ * A call with a constant table that lacks the slot or the operation does not compile: "error: call to
+ * 'plx_fast_lacks_post_recv' declared with attribute error: the constant fast table has no post_recv". From -O1 on,
+ * -Og included; at -O0 nothing is known to be constant. A compiler without the attribute (clang before 14) leaves it to the
+ * linker, which misses the name. With a run-time table the checks are gone.
+ */
+#if defined(__has_attribute)
+#if __has_attribute(error)
+#define PLX_FAST_LACKS_(what, text) void plx_fast_lacks_##what(void) __attribute__((error("the constant fast table has no " text)))
+#endif
+#endif
+#ifndef PLX_FAST_LACKS_
+#define PLX_FAST_LACKS_(what, text) void plx_fast_lacks_##what(void)
+#endif
+
+/* Defined nowhere. */
+PLX_FAST_LACKS_(post_send, "post_send");
+PLX_FAST_LACKS_(post_recv, "post_recv");
+PLX_FAST_LACKS_(poll_cq, "poll_cq");
+PLX_FAST_LACKS_(send, "send among its kinds");
+PLX_FAST_LACKS_(immediate, "immediates (send-imm, write-imm) among its kinds");
+PLX_FAST_LACKS_(invalidate, "invalidation (send-inv, local-inv) among its kinds");
+PLX_FAST_LACKS_(write, "write among its kinds");
+PLX_FAST_LACKS_(read, "read among its kinds");
+PLX_FAST_LACKS_(atomics, "atomics (compare-and-swap, fetch-and-add) among its kinds");
+PLX_FAST_LACKS_(bind, "bind-mw among its kinds");
+
+/** Call plx_fast_lacks_...() where the compiler knows that @p lacks is true, and nothing at all elsewhere. */
+#define PLX_FAST_REQUIRE_(lacks, what)                                                                       \
+	do {                                                                                                 \
+		if (__builtin_constant_p(lacks) && (lacks))                                                  \
+			plx_fast_lacks_##what();                                                             \
+	} while (0)
+
+/** Stop the compilation if @p fast is constant and has no post_recv, or, unless @p recv, no post_send. */
+PLX_ALWAYS_INLINE void
+plx_fast_require_post(const struct plx_fast_ops *fast, bool recv)
+{
+	if (recv)
+		PLX_FAST_REQUIRE_(fast->post_recv == NULL, post_recv);
+	else
+		PLX_FAST_REQUIRE_(fast->post_send == NULL, post_send);
+}
+
+/** Stop the compilation if @p fast is constant and @p opcode is none of its kinds. @p opcode is a constant too. */
+PLX_ALWAYS_INLINE void
+plx_fast_require_kind(const struct plx_fast_ops *fast, enum plx_opcode opcode)
+{
+#define LACKS_(bits) ((PLX_KIND(opcode) & (bits)) != 0 && fast->kinds != 0 && (fast->kinds & PLX_KIND(opcode)) == 0)
+	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_SEND)), send);
+	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_SEND_IMM) | PLX_KIND(PLX_OPCODE_WRITE_IMM)), immediate);
+	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_SEND_INV) | PLX_KIND(PLX_OPCODE_LOCAL_INV)), invalidate);
+	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_WRITE)), write);
+	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_READ)), read);
+	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_CMP_SWAP) | PLX_KIND(PLX_OPCODE_FETCH_ADD)), atomics);
+	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_BIND_MW)), bind);
+#undef LACKS_
+}
+
+/* ---- poll ---------------------------------------------------------------------------------- */
+
 /**
  * Poll, and count. Once a poll has found the CQ empty, or nb_cqe completions have come out, everything that was in it
  * before has been seen (contract 1.6). With a constant @p fast the compiler inlines through to the device.
@@ -105,8 +174,10 @@ plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n,
 PLX_ALWAYS_INLINE int
 plx_cq_poll_with(const struct plx_fast_ops *fast, struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)
 {
-	int got = fast->poll_cq(cq, wcs, n);
+	int got;
 
+	PLX_FAST_REQUIRE_(fast->poll_cq == NULL, poll_cq);
+	got = fast->poll_cq(cq, wcs, n);
 	if (got > 0)
 		cq->nb_polled += (unsigned int)got;
 	else if (got == 0)
