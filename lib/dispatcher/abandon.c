@@ -14,24 +14,45 @@
  */
 
 /**
- * The state of an op that may be put at this very moment, or be in the pool already (an id can be guessed). Out of
- * ASan's sight, since the answer is then not used for anything that touches the op.
+ * Home and state, in one look, of an op that may be posted or put at this very moment, or be in the pool already (an id
+ * can be guessed). Out of ASan's sight, since the answer is then not used for anything that touches the op.
  */
-static __attribute__((noinline, no_sanitize_address)) uint8_t
-peek_state(const struct plx_op *op)
+static __attribute__((noinline, no_sanitize_address)) uint32_t
+peek_custody(const struct plx_op *op)
 {
-	return __atomic_load_n(&op->state, __ATOMIC_RELAXED);
+	/* Acquire pairs with the release in plx_op_posted(): whoever posted the op has ended all use of these fields. */
+	return __atomic_load_n(&op->custody, __ATOMIC_ACQUIRE);
+}
+
+/** The same of the use @p id of @p op, FREE if that is over. */
+static uint32_t
+custody_of(const struct plx_op *op, uint64_t id)
+{
+	return op != NULL && plx_op_id(op) == id ? peek_custody(op) : PLX_OP_CUSTODY(PLX_HOME_ANY, PLX_OP_FREE, 0);
+}
+
+static uint8_t
+custody_state(uint32_t custody)
+{
+	return (uint8_t)(custody >> 16);
+}
+
+static bool
+custody_is_at(uint32_t custody, const struct plx_dispatcher *d, const struct plx_home *home)
+{
+	uint16_t at = (uint16_t)custody;
+
+	return at == home->lcore || (at == PLX_HOME_ANY && home == d->own);
 }
 
 static void
 abandon_at_home(struct plx_dispatcher *d, struct plx_home *home, uint64_t id)
 {
 	struct plx_op *op = plx_op_find(d->pool, id);
-	uint8_t state = op != NULL && plx_op_id(op) == id ? peek_state(op) : PLX_OP_FREE;
-
+	uint32_t custody = custody_of(op, id);
 	/* Another home's op is not ours to touch. */
-	if (state != PLX_OP_FREE && op->home != home->lcore && !(op->home == PLX_HOME_ANY && home == d->own))
-		state = PLX_OP_FREE;
+	uint8_t state = custody_is_at(custody, d, home) ? custody_state(custody) : PLX_OP_FREE;
+
 	if (state == PLX_OP_POSTED) {
 		plx_op_set_state(op, PLX_OP_ORPHANED);
 		return;
@@ -81,7 +102,7 @@ bool
 plx_dispatcher_in_device(const struct plx_dispatcher *d, uint64_t id)
 {
 	const struct plx_op *op = plx_op_find(d->pool, id);
-	uint8_t state = op != NULL && plx_op_id(op) == id ? peek_state(op) : PLX_OP_FREE;
+	uint8_t state = custody_state(custody_of(op, id));
 
 	return state == PLX_OP_POSTED || state == PLX_OP_ORPHANED;
 }

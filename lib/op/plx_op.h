@@ -333,7 +333,9 @@ plx_op_posted(struct plx_op *op, uint16_t home)
 {
 	if (__builtin_expect(op->attention & PLX_OP_OWN_HOME, 0))
 		home = op->home;
-	plx_op_set_custody(op, PLX_OP_CUSTODY(home, PLX_OP_POSTED, op->attention & ~PLX_OP_OWN_FLAGS));
+	/* Release pairs with the acquire of whoever abandons an id that nobody told it (abandon.c). */
+	__atomic_store_n(&op->custody, PLX_OP_CUSTODY(home, PLX_OP_POSTED, op->attention & ~PLX_OP_OWN_FLAGS),
+		__ATOMIC_RELEASE);
 }
 
 /** Owner: the device gets the op. Before the post call: the CQE may come during it (contract 1.9). */
