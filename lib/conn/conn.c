@@ -164,10 +164,15 @@ path_is_zero(const struct plx_qp_path *path)
 static struct plx_conn *
 conn_alloc(const struct plx_conn_conf *conf)
 {
-	struct plx_dispatcher *d = conf->group->dispatcher;
-	int socket_id = plx_device_caps(conf->pd->dev)->socket_id;
+	struct plx_dispatcher *d;
 	struct plx_conn *conn;
 
+	if (conf->group == NULL || conf->pd == NULL) {
+		PLX_LOG(ERR, "connection: no %s in its conf", conf->group == NULL ? "group" : "pd");
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	d = conf->group->dispatcher;
 	if (path_is_zero(&conf->path)) {
 		PLX_LOG(ERR, "connection: its path is all zero; plx_qp_path_default() comes first");
 		rte_errno = EINVAL;
@@ -180,7 +185,7 @@ conn_alloc(const struct plx_conn_conf *conf)
 		return NULL;
 	}
 	conn = rte_zmalloc_socket("plx_conn", sizeof(*conn) + d->nb_homes * sizeof(uint64_t),
-		RTE_CACHE_LINE_SIZE, socket_id);
+		RTE_CACHE_LINE_SIZE, plx_device_caps(conf->pd->dev)->socket_id);
 	if (conn == NULL) {
 		rte_errno = ENOMEM;
 		return NULL;

@@ -37,6 +37,12 @@ plx_conn_group_create(const struct plx_conn_group_conf *conf)
 {
 	struct plx_conn_group *group;
 
+	if (conf->dispatcher == NULL || conf->cq == NULL || conf->control == NULL) {
+		PLX_LOG(ERR, "connection group %s: no %s in its conf", conf->name,
+			conf->dispatcher == NULL ? "dispatcher" : conf->cq == NULL ? "cq" : "control");
+		rte_errno = EINVAL;
+		return NULL;
+	}
 	if (conf->dispatcher->owner == LCORE_ID_ANY) {
 		PLX_LOG(ERR, "connection group %s: dispatcher %s is shared; connections need an owner lcore",
 			conf->name, conf->dispatcher->name);
@@ -63,6 +69,7 @@ plx_conn_group_create(const struct plx_conn_group_conf *conf)
 		rte_free(group);
 		return NULL;
 	}
+	plx_control_hold(group->control);
 	return group;
 }
 
@@ -85,6 +92,7 @@ plx_conn_group_destroy(struct plx_conn_group *group)
 	}
 	if (group->turning)
 		return -EBUSY;
+	plx_control_release(group->control);
 	plx_lane_destroy(group->lane);
 	rte_free(group);
 	return 0;

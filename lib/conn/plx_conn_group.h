@@ -36,7 +36,7 @@ struct plx_conn_group_conf {
 	struct plx_control *control;	   /**< the owner lcore must be one of its lcores */
 };
 
-/** NULL with rte_errno: EINVAL (logged) the dispatcher has no owner, or not one of the control thread's; ENOMEM. */
+/** NULL with rte_errno: EINVAL (logged) a field is NULL, the dispatcher has no owner, or not one of the control thread's; ENOMEM. */
 struct plx_conn_group *plx_conn_group_create(const struct plx_conn_group_conf *conf);
 
 /** -EBUSY while it has connections, the log says how many; or in a callback of its own turn. */

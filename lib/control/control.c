@@ -28,6 +28,7 @@ struct control_home {
 struct plx_control {
 	pthread_t thread;
 	uint32_t nb_reqs;
+	uint32_t nb_users; /**< atomic */
 	struct control_home home[RTE_MAX_LCORE];
 
 	/* Requests waiting, last one first: pushed by any thread, taken all at once by the control
@@ -110,6 +111,10 @@ control_main(void *arg)
 static int
 homes_create(struct plx_control *ctl, const struct plx_control_conf *conf)
 {
+	if (conf->nb_lcores != 0 && conf->lcores == NULL) {
+		PLX_LOG(ERR, "control: %u lcores and no list of them", conf->nb_lcores);
+		return -EINVAL;
+	}
 	for (unsigned int i = 0; i < conf->nb_lcores; i++) {
 		unsigned int lcore = conf->lcores[i];
 		struct plx_lane_conf lane = {
@@ -215,6 +220,19 @@ on_control_thread(const struct plx_control *ctl)
 	return pthread_equal(pthread_self(), ctl->thread) != 0;
 }
 
+void
+plx_control_hold(struct plx_control *ctl)
+{
+	__atomic_fetch_add(&ctl->nb_users, 1, __ATOMIC_RELAXED);
+}
+
+void
+plx_control_release(struct plx_control *ctl)
+{
+	/* Release: pairs with the acquire in plx_control_destroy(). */
+	__atomic_fetch_sub(&ctl->nb_users, 1, __ATOMIC_RELEASE);
+}
+
 int
 plx_control_destroy(struct plx_control *ctl)
 {
@@ -224,6 +242,11 @@ plx_control_destroy(struct plx_control *ctl)
 		return 0;
 	if (on_control_thread(ctl))
 		return -EDEADLK;
+	nb = __atomic_load_n(&ctl->nb_users, __ATOMIC_ACQUIRE);
+	if (nb != 0) {
+		PLX_LOG(WARNING, "control: destroy refused, %u users (connection groups) are left", nb);
+		return -EBUSY;
+	}
 	for (unsigned int i = 0; i < RTE_MAX_LCORE; i++)
 		/* Acquire: pairs with the release in plx_control_once(). */
 		nb += __atomic_load_n(&ctl->home[i].nb_under_way, __ATOMIC_ACQUIRE);

@@ -93,7 +93,7 @@ bool plx_control_cpus(
 /**
  * Start a control thread, named "plx-control". All signals are blocked on it: they belong to the
  * application's threads. NULL with `rte_errno`
- *   EINVAL   conf: an lcore that is none or is named twice; a CPU set without a usable CPU
+ *   EINVAL   conf: no list of its lcores, an lcore id beyond RTE_MAX_LCORE or named twice; a CPU set without a usable CPU
  *   ENOMEM   no memory for the lanes or the thread
  *   other    what pthread_create(3) said
  */
@@ -102,13 +102,21 @@ struct plx_control *plx_control_create(const struct plx_control_conf *conf);
 /**
  * Run what is queued, join the thread, free all. From any thread but the control thread; nobody may
  * submit or sync meanwhile. 0, or, with nothing changed,
- *   -EBUSY    requests of lcores are under way; the count is logged. Their `done` has to run on
+ *   -EBUSY    held, or requests of lcores are under way; the count is logged. Their `done` has to run on
  *             their lcores: go on calling plx_control_once() there, then destroy. An lcore that
  *             leaves its loop first sees to it that plx_control_nb_under_way() is 0
  *   -EDEADLK  called on the control thread
  * NULL is fine.
  */
 int plx_control_destroy(struct plx_control *ctl);
+
+/**
+ * Count one more, or one less, that needs the thread (a connection group, whose closes would never end without it):
+ * while somebody holds it, it cannot be destroyed. Any thread.
+ */
+void plx_control_hold(struct plx_control *ctl);
+/** The other half of plx_control_hold(). */
+void plx_control_release(struct plx_control *ctl);
 
 /**
  * Queue @p req, whose fn and done are set. On an lcore that was named in the conf. 0, or

@@ -135,14 +135,19 @@ driver_open(const struct plx_driver *driver, const char *name, struct rte_kvargs
 struct plx_device *
 plx_device_open(const char *name_and_args)
 {
-	size_t len = strcspn(name_and_args, ",");
-	const char *text = name_and_args[len] == ',' ? &name_and_args[len + 1] : "";
+	size_t len = name_and_args != NULL ? strcspn(name_and_args, ",") : 0;
+	const char *text;
 	const struct plx_driver *driver;
 	struct rte_kvargs *args = NULL;
 	struct plx_device *dev;
 	char name[PLX_NAME_LEN];
 	int err;
 
+	if (len == 0) {
+		PLX_LOG(ERR, "no device name");
+		return device_fail(ENODEV);
+	}
+	text = name_and_args[len] == ',' ? &name_and_args[len + 1] : "";
 	if (len >= sizeof(name)) {
 		PLX_LOG(ERR, "device name of %zu bytes; at most %zu", len, sizeof(name) - 1);
 		return device_fail(ENODEV);

@@ -71,14 +71,14 @@ struct plx_poller *plx_poller_create(const struct plx_poller_conf *conf);
 /** -EBUSY while its loop runs, or completions of a CQ still wait for room in an inbox. NULL is fine. */
 int plx_poller_destroy(struct plx_poller *poller);
 
-/** Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST. */
+/** Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST, -EINVAL: NULL. */
 int plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispatcher *d);
 /**
  * Stop polling @p cq; safe in a callback. -ENOENT; -EAGAIN: completions polled from it wait for room in the
  * dispatcher's inbox (of a poller that is not the owner); let the loop turn and call again.
  */
 int plx_poller_remove_cq(struct plx_poller *poller, struct plx_cq *cq);
-/** Call @p hook(@p arg) once a turn. -ENOSPC, -EEXIST. */
+/** Call @p hook(@p arg) once a turn. -ENOSPC, -EEXIST, -EINVAL: no hook. */
 int plx_poller_add_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);
 /** Call @p hook(@p arg) no more; safe in a callback or hook. -ENOENT. */
 int plx_poller_remove_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);

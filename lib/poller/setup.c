@@ -75,6 +75,8 @@ plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispa
 {
 	struct poller_cq *slot = poller->slots;
 
+	if (cq == NULL || d == NULL)
+		return -EINVAL;
 	if (cq_index(poller, cq) < poller->nb_cqs)
 		return -EEXIST;
 	if (poller->nb_cqs == PLX_POLLER_MAX_CQS)
@@ -118,6 +120,8 @@ hook_index(const struct plx_poller *poller, plx_hook_t hook, const void *arg)
 int
 plx_poller_add_hook(struct plx_poller *poller, plx_hook_t hook, void *arg)
 {
+	if (hook == NULL)
+		return -EINVAL;
 	if (hook_index(poller, hook, arg) < poller->nb_hooks)
 		return -EEXIST;
 	if (poller->nb_hooks == PLX_POLLER_MAX_HOOKS)

@@ -130,7 +130,45 @@ a_path_that_was_never_filled_in_is_refused(void **state)
 	rig_break(&rig);
 }
 
+static void
+what_is_missing_in_a_conf_is_refused(void **state)
+{
+	struct plx_conn_group_conf group = {.name = "incomplete"};
+	struct plx_conn_conf conn = {.home = OWNER};
+
+	rig_make(&rig, &(struct rig_conf){0});
+	plx_qp_path_default(&conn.path);
+	for (unsigned int missing = 0; missing < 3; missing++) {
+		group.dispatcher = missing != 0 ? rig.d : NULL;
+		group.cq = missing != 1 ? rig.cq : NULL;
+		group.control = missing != 2 ? rig.control : NULL;
+		rte_errno = 0;
+		assert_null(plx_conn_group_create(&group));
+		assert_int_equal(rte_errno, EINVAL);
+	}
+	conn.pd = rig.pd;
+	rte_errno = 0;
+	assert_null(plx_conn_create(&conn));
+	assert_int_equal(rte_errno, EINVAL);
+	conn.group = rig.group;
+	conn.pd = NULL;
+	rte_errno = 0;
+	assert_null(plx_conn_create(&conn));
+	assert_int_equal(rte_errno, EINVAL);
+	rig_break(&rig);
+}
+
+static void
+the_control_thread_stays_while_a_group_needs_it(void **state)
+{
+	rig_make(&rig, &(struct rig_conf){0});
+	assert_int_equal(plx_control_destroy(rig.control), -EBUSY);
+	rig_break(&rig);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(what_is_missing_in_a_conf_is_refused),
+	cmocka_unit_test(the_control_thread_stays_while_a_group_needs_it),
 	cmocka_unit_test(a_connection_that_does_not_fit_is_refused_before_its_qp_exists),
 	cmocka_unit_test(no_more_is_ever_in_flight_than_the_cq_holds_and_all_completes_once),
 	cmocka_unit_test(what_counts_is_what_was_granted),

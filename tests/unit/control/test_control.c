@@ -370,6 +370,10 @@ bad_conf_is_refused(void **state)
 	conf = (struct plx_control_conf){.lcores = none, .nb_lcores = 1};
 	assert_null(plx_control_create(&conf));
 	assert_int_equal(rte_errno, EINVAL);
+	rte_errno = 0;
+	conf = (struct plx_control_conf){.nb_lcores = 1};
+	assert_null(plx_control_create(&conf));
+	assert_int_equal(rte_errno, EINVAL);
 }
 
 /* Two lcores that ask as fast as they can. Each request counts its runs on the control thread, without

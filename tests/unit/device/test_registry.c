@@ -38,6 +38,8 @@ a_name_opens_with_and_without_arguments(void **state)
 {
 	struct plx_device *dev = plx_device_open("toy1");
 
+	assert_null(plx_device_open(NULL));
+	assert_null(plx_device_open(""));
 	assert_non_null(dev);
 	assert_string_equal(plx_device_name(dev), "toy1");
 	assert_int_equal(toy.value, 7);

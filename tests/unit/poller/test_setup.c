@@ -77,10 +77,22 @@ budget_above_the_maximum_is_refused(void **state)
 	assert_int_equal(plx_poller_destroy(other), 0);
 }
 
+static void
+nothing_is_neither_polled_nor_called(void **state)
+{
+	struct plx_cq cq = {0};
+
+	assert_int_equal(plx_poller_add_cq(poller, NULL, d), -EINVAL);
+	assert_int_equal(plx_poller_add_cq(poller, &cq, NULL), -EINVAL);
+	assert_int_equal(plx_poller_add_hook(poller, NULL, NULL), -EINVAL);
+	assert_int_equal(plx_poller_once(poller), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
 static const struct CMUnitTest tests[] = {
 	TEST(each_cq_is_added_once_up_to_the_maximum),
 	TEST(each_hook_and_argument_is_added_once_up_to_the_maximum),
+	TEST(nothing_is_neither_polled_nor_called),
 	TEST(budget_above_the_maximum_is_refused),
 };
 
