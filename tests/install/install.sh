@@ -54,7 +54,8 @@ declared() { # declared FOLDER
 	# shellcheck disable=SC2046 # flags
 	gcc -D_GNU_SOURCE $(pkg-config --cflags libdpdk) -aux-info "$tmp/aux" -fsyntax-only "$tmp/all.c"
 	{
-		grep -F "$1/" "$tmp/aux" | sed 's@/\*[^*]*\*/@@g' | grep -oE '\bplx_\w+ \(' | tr -d ' ('
+		# plx_fast_lacks_...(): defined nowhere, for the compiler to stop at.
+		grep -F "$1/" "$tmp/aux" | grep -v 'plx_fast_lacks_' | sed 's@/\*[^*]*\*/@@g' | grep -oE '\bplx_\w+ \(' | tr -d ' ('
 		sed -nE 's/^extern [^(]*\b(plx_\w+)(\[[^]]*\])*;.*/\1/p' "$1"/*.h
 	} | sort -u
 }
