@@ -12,6 +12,7 @@
 
 #include "loopback.h"
 
+#include "soft_mem.h"
 #include "soft_sge.h"
 
 /** Our peer, if it is alive, in RTS, and serves us; else NULL, and nothing of it may be touched. */
@@ -99,6 +100,19 @@ recv_complete(struct loopback_qp *peer, uint64_t wr_id, enum soft_fault fault, u
 		soft_cq_push_remote(peer->recv_cq, &wc);
 }
 
+/**
+ * Behind a send: have the line on its way that the next one is copied into, to write, before its sender waits for it. The
+ * line of the receive comes along.
+ */
+static inline void
+fetch_next_recv(const struct loopback_qp *peer)
+{
+	const struct soft_rqe *rqe = soft_rq_peek(&peer->rq);
+
+	if (rqe != NULL && rqe->num_sge != 0)
+		soft_fetch_to_write((const void *)(uintptr_t)rqe->sges[0].addr);
+}
+
 static int
 execute_send(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 {
@@ -126,6 +140,8 @@ execute_send(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	recv_complete(peer, wr_id, fault, *len);
 	if (unlikely(fault != SOFT_OK))
 		loopback_qp_fail(peer);
+	else
+		fetch_next_recv(peer);
 	return fault;
 }
 

@@ -14,9 +14,10 @@ soft_rq_init(struct soft_rq *rq, uint32_t depth, uint32_t max_sge)
 {
 	uint32_t nb_slots = rte_align32pow2(RTE_MAX(depth, 1u));
 
+	/* A receive for itself: its neighbours are posted while a sender looks at it. */
 	*rq = (struct soft_rq){
 		.mask = nb_slots - 1,
-		.stride = sizeof(struct soft_rqe) + max_sge * sizeof(struct plx_sge),
+		.stride = RTE_ALIGN(sizeof(struct soft_rqe) + max_sge * sizeof(struct plx_sge), RTE_CACHE_LINE_SIZE),
 		.depth = depth,
 		.max_sge = max_sge,
 	};
