@@ -248,6 +248,18 @@ plx_conn_wrs(struct plx_op **ops)
 	return wrs;
 }
 
+/** Fetch what a post of @p n ops to @p q touches behind the connection: the slots, and the QP's first two lines. */
+PLX_ALWAYS_INLINE void
+plx_conn_fetch_post(const struct plx_conn *conn, const struct plx_op_queue *q, uint16_t n)
+{
+	const uint16_t step = RTE_CACHE_LINE_SIZE / sizeof(*q->slots);
+
+	__builtin_prefetch(conn->qp);
+	__builtin_prefetch((const char *)conn->qp + RTE_CACHE_LINE_SIZE);
+	for (uint16_t i = 0; i < n; i += step)
+		__builtin_prefetch(&q->slots[(q->head + i) & q->mask], 1);
+}
+
 /** The submit path; @p recv says which of the two queues @p q is. */
 PLX_ALWAYS_INLINE uint16_t
 plx_conn_post_on(const struct plx_fast_ops *fast, struct plx_conn *conn, struct plx_op_queue *q, bool recv,
@@ -266,6 +278,9 @@ plx_conn_post_on(const struct plx_fast_ops *fast, struct plx_conn *conn, struct 
 			(uint16_t)(n - 1) >= PLX_POST_BURST, 0))
 		return plx_conn_submit_slow(conn, q, ops, n, err);
 	head = q->head;
+	/* All at once, while the ops are made ready; with one op there is nothing to do meanwhile. */
+	if (!__builtin_constant_p(n == 1) || n != 1)
+		plx_conn_fetch_post(conn, q, n);
 	do {
 		struct plx_op *op = ops[ready];
 

@@ -6,11 +6,13 @@
  * @file
  * B5: many connections on one CQ. What an op costs when it may go to any of 1, 64, 1024 or 16384 connections.
  *
- *      single:  get 32 -> [ choose a connection -> prep -> submit one op ] x 32 -> one turn of the poller -> put 32
- *      burst:   get 32 -> choose a connection -> prep -> submit all 32 -> one turn of the poller -> put 32
+ *      burst:         get 32 -> fetch this one -> choose the next -> prep -> submit all 32 -> a turn of the poller -> put 32
+ *      single:        get 32 -> choose 32 -> fetch them -> [ prep -> submit one op ] x 32 -> a turn -> put 32
+ *      blind burst:   get 32 -> prep -> choose -> submit all 32 -> a turn -> put 32
+ *      blind single:  get 32 -> [ prep -> choose -> submit one op ] x 32 -> a turn -> put 32
  *
- * The twin is the same loop with 1 connection. Which connection is next is a pseudo-random number, so neither the
- * hardware nor we can know it long before; with 1 connection the number is drawn all the same.
+ * The twin is the same loop with 1 connection, which draws and fetches all the same. Which connection is next is a
+ * pseudo-random number, so the hardware cannot know it; a program may, a turn ahead, or may not (blind).
  */
 
 #include <malloc.h>
@@ -20,6 +22,7 @@
 
 #include "bench.h"
 #include "bench_rig.h"
+#include "plx_conn_prefetch.h"
 
 #define BURST	32
 #define LEN	8
@@ -31,6 +34,7 @@ static const unsigned int sizes[NB_RIGS] = {1, 64, 1024, 16384}; /* powers of tw
 struct many {
 	struct bench_rig rig;
 	uint64_t random;
+	struct plx_conn *ahead[BURST]; /**< whose turn is next */
 	uint64_t nb_good;
 	unsigned int nb_over;
 	struct plx_op *over[BURST];
@@ -47,12 +51,22 @@ write_done(struct plx_op *op, void *arg)
 
 /** xorshift: three shifts and no memory, the same for any number of connections. */
 static inline struct plx_conn *
-choose(struct many *many)
+draw(struct many *many)
 {
 	many->random ^= many->random << 13;
 	many->random ^= many->random >> 7;
 	many->random ^= many->random << 17;
 	return many->rig.conns[many->random & (many->rig.nb_conns - 1)];
+}
+
+/** Draw the connections of the next posts, and have them on their way into the cache. */
+static inline void
+look_ahead(struct many *many, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		many->ahead[i] = draw(many);
+		plx_conn_prefetch(many->ahead[i]);
+	}
 }
 
 static inline void
@@ -74,19 +88,39 @@ many_finish(struct many *many)
 	many->nb_over = 0;
 }
 
-/** Each op to a connection of its own, or all to one. */
+/** All to one connection, which is drawn now, or was before the last burst. */
 static inline void
-many_post(struct many *many, struct plx_op **ops, unsigned int burst)
+post_burst(struct many *many, struct plx_op **ops, bool blind)
 {
+	struct plx_conn *conn = many->ahead[0];
 	struct plx_submit_err err;
 
+	if (!blind) {
+		plx_conn_prefetch_post(conn, BURST);
+		look_ahead(many, 1);
+	}
+	for (unsigned int i = 0; i < BURST; i++)
+		op_prep(many, ops[i]);
+	if (plx_conn_submit_burst(blind ? draw(many) : conn, ops, BURST, &err) != BURST)
+		bench_broken("submit refused: %d", err.code);
+}
+
+/** Each op to a connection of its own; not blind: all 32 are known when the first op is prepared. */
+static inline void
+post_singles(struct many *many, struct plx_op **ops, bool blind)
+{
+	struct plx_conn **conns = many->ahead;
+
+	if (!blind) {
+		look_ahead(many, BURST);
+		for (unsigned int i = 0; i < BURST; i++)
+			plx_conn_prefetch_post(conns[i], 1);
+	}
 	for (unsigned int i = 0; i < BURST; i++) {
 		op_prep(many, ops[i]);
-		if (burst == 1 && plx_conn_submit(choose(many), ops[i]) != 0)
+		if (plx_conn_submit(blind ? draw(many) : conns[i], ops[i]) != 0)
 			bench_broken("submit refused");
 	}
-	if (burst == BURST && plx_conn_submit_burst(choose(many), ops, BURST, &err) != BURST)
-		bench_broken("submit refused: %d", err.code);
 }
 
 /** Let pages be touched for the first time outside the measurement: every slot of every queue, and the CQ's. */
@@ -108,16 +142,19 @@ many_warm(struct many *many, unsigned int laps)
 	}
 }
 
+typedef void (*many_post_t)(struct many *many, struct plx_op **ops, bool blind);
+
 static inline __attribute__((always_inline)) void
-many_run(struct many *many, uint64_t nb_ops, unsigned int burst)
+many_run(struct many *many, uint64_t nb_ops, many_post_t post, bool blind)
 {
 	uint64_t good_end = many->nb_good + nb_ops;
 	struct plx_op *ops[BURST];
 
+	look_ahead(many, 1);
 	for (uint64_t i = 0; i < nb_ops; i += BURST) {
 		if (plx_op_get_bulk(many->rig.d->pool, ops, BURST) != 0)
 			bench_broken("out of ops");
-		many_post(many, ops, burst);
+		post(many, ops, blind);
 		many_finish(many);
 	}
 	if (many->nb_good != good_end)
@@ -125,16 +162,41 @@ many_run(struct many *many, uint64_t nb_ops, unsigned int burst)
 }
 
 static void
-many_run_single(void *many, uint64_t nb_ops)
+run_burst(void *many, uint64_t nb_ops)
 {
-	many_run(many, nb_ops, 1);
+	many_run(many, nb_ops, post_burst, false);
 }
 
 static void
-many_run_burst(void *many, uint64_t nb_ops)
+run_single(void *many, uint64_t nb_ops)
 {
-	many_run(many, nb_ops, BURST);
+	many_run(many, nb_ops, post_singles, false);
 }
+
+static void
+run_burst_blind(void *many, uint64_t nb_ops)
+{
+	many_run(many, nb_ops, post_burst, true);
+}
+
+static void
+run_single_blind(void *many, uint64_t nb_ops)
+{
+	many_run(many, nb_ops, post_singles, true);
+}
+
+/** Each with its part of the name. */
+static const struct {
+	const char *infix;
+	void (*run)(void *many, uint64_t nb_ops);
+} ways[] = {
+	{"", run_burst},
+	{"single_", run_single},
+	{"blind_", run_burst_blind},
+	{"blind_single_", run_single_blind},
+};
+
+#define NB_WAYS RTE_DIM(ways)
 
 /** Bytes of a connection: the framework's are in DPDK's heap, the software device's in libc's. */
 static void
@@ -162,12 +224,12 @@ put_works(const struct bench_work *works)
 	}
 }
 
-/** One device and its rigs: bursts, then singles. */
+/** One device and its rigs. */
 struct many_device {
 	const char *device;
 	struct many many[NB_RIGS];
-	char names[2 * NB_RIGS][64];
-	struct bench_work works[2 * NB_RIGS];
+	char names[NB_WAYS * NB_RIGS][64];
+	struct bench_work works[NB_WAYS * NB_RIGS]; /**< way by way */
 	unsigned int nb; /**< of rigs */
 };
 
@@ -186,12 +248,14 @@ device_measure(struct bench *b, struct many_device *dev)
 		bench_rig_make(&many->rig, &(struct bench_rig_conf){.device = name, .nb_conns = sizes[i],
 						   .depth = BURST, .nb_ops = 4 * BURST});
 		many_warm(many, b->scale < 100 ? 0 : b->count ? 1 : 2);
-		snprintf(dev->names[i], sizeof(dev->names[i]), "%s_%u", dev->device, sizes[i]);
-		snprintf(dev->names[dev->nb + i], sizeof(dev->names[i]), "%s_single_%u", dev->device, sizes[i]);
-		dev->works[i] = (struct bench_work){dev->names[i], many_run_burst, many, 0};
-		dev->works[dev->nb + i] = (struct bench_work){dev->names[dev->nb + i], many_run_single, many, 0};
+		for (unsigned int w = 0; w < NB_WAYS; w++) {
+			unsigned int at = w * dev->nb + i;
+
+			snprintf(dev->names[at], sizeof(dev->names[at]), "%s_%s%u", dev->device, ways[w].infix, sizes[i]);
+			dev->works[at] = (struct bench_work){dev->names[at], ways[w].run, many, 0};
+		}
 	}
-	timed = bench_measure(b, dev->works, 2 * dev->nb, ROUND, BURST);
+	timed = bench_measure(b, dev->works, NB_WAYS * dev->nb, ROUND, BURST);
 	for (unsigned int i = dev->nb; i-- > 0;)
 		bench_rig_break(&dev->many[i].rig);
 	return timed;
@@ -200,8 +264,8 @@ device_measure(struct bench *b, struct many_device *dev)
 static void
 device_put(const struct many_device *dev)
 {
-	put_works(dev->works);
-	put_works(dev->works + NB_RIGS);
+	for (unsigned int w = 0; w < NB_WAYS; w++)
+		put_works(dev->works + w * NB_RIGS);
 	put_memory(dev->device, &dev->many[NB_RIGS - 1].rig);
 }
 
