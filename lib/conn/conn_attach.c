@@ -25,8 +25,13 @@ static int
 conf_check(const struct plx_conn_attach_conf *conf)
 {
 	const struct plx_dispatcher *d = conf->dispatcher;
-	const struct plx_qp_cap *cap = &conf->qp->cap;
+	const struct plx_qp_cap *cap;
 
+	if (d == NULL || conf->qp == NULL) {
+		PLX_LOG(ERR, "attach: no %s", d == NULL ? "dispatcher" : "QP");
+		return -EINVAL;
+	}
+	cap = &conf->qp->cap;
 	if (d->owner == LCORE_ID_ANY || !plx_dispatcher_has_home(d, conf->home)) {
 		PLX_LOG(ERR, "attach: dispatcher %s has no owner, or lcore %u is no home of it", d->name, conf->home);
 		return -EINVAL;
@@ -84,6 +89,8 @@ plx_conn_attach(const struct plx_conn_attach_conf *conf)
 	conn->custody = PLX_OP_CUSTODY(conn->home, PLX_OP_POSTED, 0);
 	conn->state = PLX_CONN_READY;
 	conn->kinds = conf->kinds & ~PLX_KIND(PLX_OPCODE_RECV);
+	if (attached->fast.kinds != 0)
+		conn->kinds &= attached->fast.kinds;
 	conn->max_msg_sz = conf->max_msg_sz != 0 ? conf->max_msg_sz : 1u << 31;
 	conn->cap = conf->qp->cap;
 	conn->max_sge_rd = conn->cap.send_sge;

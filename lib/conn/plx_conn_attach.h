@@ -34,14 +34,14 @@ struct plx_conn_attach_conf {
 	struct plx_qp *qp;		   /**< the application's; must outlive the connection */
 	struct plx_dispatcher *dispatcher; /**< OWNED */
 	unsigned int home;		   /**< as in struct plx_conn_conf */
-	uint32_t kinds;			   /**< PLX_KIND() of what its post_send takes */
+	uint32_t kinds;			   /**< PLX_KIND() of what its post_send takes, without what its table says it lacks */
 	uint32_t max_msg_sz;		   /**< bytes; 0: 2^31 */
 	plx_conn_lost_cb_t lost_cb;	   /**< may be NULL */
 	void *arg;			   /**< plx_conn_arg() */
 };
 
 /**
- * A READY connection over conf->qp. NULL with rte_errno: EINVAL (logged) a SHARED dispatcher, a home that is none, a QP
+ * A READY connection over conf->qp. NULL with rte_errno: EINVAL (logged) no or a SHARED dispatcher, a home that is none, no QP or one
  * without table, depth or SGE; ENOMEM.
  */
 struct plx_conn *plx_conn_attach(const struct plx_conn_attach_conf *conf);
@@ -49,8 +49,8 @@ struct plx_conn *plx_conn_attach(const struct plx_conn_attach_conf *conf);
 /**
  * Settle what is in flight with PLX_ST_CONN_LOST, refuse submits from here on, and free @p conn. The application promises
  * that its backend touches none of the ops any more; what it still delivers is stale.
- * 0: it is gone. -EAGAIN: callbacks on other lcores have not returned yet, or this is one of its own; call again after
- * progress. -EPERM not the owner; -ENOTSUP @p conn was not attached.
+ * 0: it is gone. -EAGAIN: callbacks on other lcores have not returned yet, or this is a callback that it runs itself;
+ * call again after progress. The callback of a delivered op may detach; lost_cb and one with PLX_ST_POST_FAILED may not. -EPERM not the owner; -ENOTSUP @p conn was not attached.
  */
 int plx_conn_detach(struct plx_conn *conn);
 

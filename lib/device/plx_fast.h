@@ -112,6 +112,7 @@ plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n,
  * -Og included; at -O0 nothing is known to be constant. A compiler without the attribute (clang before 14) leaves it to the
  * linker, which misses the name. With a run-time table the checks are gone.
  */
+/** @cond */
 #if defined(__has_attribute)
 #if __has_attribute(error)
 #define PLX_FAST_LACKS_(what, text) void plx_fast_lacks_##what(void) __attribute__((error("the constant fast table has no " text)))
@@ -132,6 +133,7 @@ PLX_FAST_LACKS_(write, "write among its kinds");
 PLX_FAST_LACKS_(read, "read among its kinds");
 PLX_FAST_LACKS_(atomics, "atomics (compare-and-swap, fetch-and-add) among its kinds");
 PLX_FAST_LACKS_(bind, "bind-mw among its kinds");
+/** @endcond */
 
 /** Call plx_fast_lacks_...() where the compiler knows that @p lacks is true, and nothing at all elsewhere. */
 #define PLX_FAST_REQUIRE_(lacks, what)                                                                       \
@@ -150,19 +152,21 @@ plx_fast_require_post(const struct plx_fast_ops *fast, bool recv)
 		PLX_FAST_REQUIRE_(fast->post_send == NULL, post_send);
 }
 
+/** Whether @p opcode is one of @p bits, and none of the kinds that @p fast says it takes. */
+#define PLX_FAST_LACKS_KIND_(fast, opcode, bits)                                                             \
+	((PLX_KIND(opcode) & (bits)) != 0 && (fast)->kinds != 0 && ((fast)->kinds & PLX_KIND(opcode)) == 0)
+
 /** Stop the compilation if @p fast is constant and @p opcode is none of its kinds. @p opcode is a constant too. */
 PLX_ALWAYS_INLINE void
 plx_fast_require_kind(const struct plx_fast_ops *fast, enum plx_opcode opcode)
 {
-#define LACKS_(bits) ((PLX_KIND(opcode) & (bits)) != 0 && fast->kinds != 0 && (fast->kinds & PLX_KIND(opcode)) == 0)
-	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_SEND)), send);
-	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_SEND_IMM) | PLX_KIND(PLX_OPCODE_WRITE_IMM)), immediate);
-	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_SEND_INV) | PLX_KIND(PLX_OPCODE_LOCAL_INV)), invalidate);
-	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_WRITE)), write);
-	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_READ)), read);
-	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_CMP_SWAP) | PLX_KIND(PLX_OPCODE_FETCH_ADD)), atomics);
-	PLX_FAST_REQUIRE_(LACKS_(PLX_KIND(PLX_OPCODE_BIND_MW)), bind);
-#undef LACKS_
+	PLX_FAST_REQUIRE_(PLX_FAST_LACKS_KIND_(fast, opcode, PLX_KIND(PLX_OPCODE_SEND)), send);
+	PLX_FAST_REQUIRE_(PLX_FAST_LACKS_KIND_(fast, opcode, PLX_KIND(PLX_OPCODE_SEND_IMM) | PLX_KIND(PLX_OPCODE_WRITE_IMM)), immediate);
+	PLX_FAST_REQUIRE_(PLX_FAST_LACKS_KIND_(fast, opcode, PLX_KIND(PLX_OPCODE_SEND_INV) | PLX_KIND(PLX_OPCODE_LOCAL_INV)), invalidate);
+	PLX_FAST_REQUIRE_(PLX_FAST_LACKS_KIND_(fast, opcode, PLX_KIND(PLX_OPCODE_WRITE)), write);
+	PLX_FAST_REQUIRE_(PLX_FAST_LACKS_KIND_(fast, opcode, PLX_KIND(PLX_OPCODE_READ)), read);
+	PLX_FAST_REQUIRE_(PLX_FAST_LACKS_KIND_(fast, opcode, PLX_KIND(PLX_OPCODE_CMP_SWAP) | PLX_KIND(PLX_OPCODE_FETCH_ADD)), atomics);
+	PLX_FAST_REQUIRE_(PLX_FAST_LACKS_KIND_(fast, opcode, PLX_KIND(PLX_OPCODE_BIND_MW)), bind);
 }
 
 /* ---- poll ---------------------------------------------------------------------------------- */
