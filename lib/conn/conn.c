@@ -3,6 +3,7 @@
  */
 #include "plx_conn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 
 #define DEFAULT_DEPTH	 128
 #define DEFAULT_DRAIN_MS 1000
+
+static_assert(offsetof(struct plx_conn, sq) == PLX_OP_SQ_AT && offsetof(struct plx_conn, rq) == PLX_OP_RQ_AT,
+	"a queue tells its connection by its address");
 
 /** What plx_conn_create() hands to the control thread. */
 struct make {
@@ -101,7 +105,6 @@ queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int so
 
 	if (err != 0)
 		return err;
-	q->conn = conn;
 	q->qp_num = conn->qp->qp_num;
 	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
 	conn_update_limit(conn, q);

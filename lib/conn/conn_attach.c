@@ -51,7 +51,6 @@ queue_attach(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth)
 
 	if (err != 0)
 		return err;
-	q->conn = conn;
 	q->qp_num = conn->qp->qp_num;
 	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
 	return 0;

@@ -118,7 +118,7 @@ conn_group_add_waiter(struct plx_conn_group *group, struct plx_conn *conn)
 static void
 take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 {
-	struct plx_conn *conn = q->conn;
+	struct plx_conn *conn = plx_op_queue_conn(q);
 	struct plx_op_list *waiting = conn_waiting(conn, q);
 
 	/* By the state: a close that was asked for elsewhere, and told that the lane is full, is none. */

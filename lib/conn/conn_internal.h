@@ -87,7 +87,7 @@ bool conn_close_once(struct plx_conn *conn);
 static inline void
 conn_overtaken(struct plx_op_queue *q, struct plx_op *op)
 {
-	struct plx_conn *conn = q->conn;
+	struct plx_conn *conn = plx_op_queue_conn(q);
 
 	conn->lost_cb(conn, op, conn->arg);
 }
@@ -122,7 +122,7 @@ early_has(const struct plx_conn *conn)
 	const struct plx_op *op = early->first;
 
 	for (uint32_t nb = early->nb; nb != 0; nb--, op = op->next)
-		if (op->queue != NULL && op->queue->conn == conn)
+		if (plx_op_conn(op) == conn)
 			return true;
 	return false;
 }

@@ -102,7 +102,8 @@ struct plx_conn {
 
 	/* Written by every submit and completion. */
 	struct plx_op_queue sq __rte_cache_aligned;
-	struct plx_op_queue rq __rte_cache_aligned;
+	uint64_t apart __rte_cache_aligned; /**< PLX_OP_RQ_AT */
+	struct plx_op_queue rq;
 
 	/* Cold. */
 	struct plx_conn_group *group;
@@ -191,11 +192,11 @@ plx_conn_arg(const struct plx_conn *conn)
 	return conn->arg;
 }
 
-/** The connection of an op that has been submitted. Valid until it is destroyed. */
+/** The connection of an op that has been submitted. As a pointer valid until that is destroyed. */
 PLX_INLINE struct plx_conn *
 plx_op_conn(const struct plx_op *op)
 {
-	return op->queue != NULL ? (struct plx_conn *)op->queue->conn : NULL;
+	return (struct plx_conn *)plx_op_queue_conn(op->queue);
 }
 
 /** Of one connection, both queues together. */

@@ -67,7 +67,7 @@ deliver_refuse(struct plx_dispatcher *d, struct plx_op *op, uint64_t wr_id)
 void
 result_fill_rest(struct plx_op *op, const struct plx_wc *wc)
 {
-	if (op->queue != NULL && op->queue != &plx_op_no_queue)
+	if (!plx_op_queue_is_none(op->queue))
 		op->qp_num = op->queue->qp_num;
 	if (wc->status != PLX_ST_SUCCESS) {
 		op->byte_len = 0;
@@ -85,7 +85,7 @@ result_fill_rest(struct plx_op *op, const struct plx_wc *wc)
 static bool
 owned_misnamed(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc *wc)
 {
-	if (op->queue == &plx_op_no_queue)
+	if (plx_op_queue_is_none(op->queue))
 		return true;
 	if (wc->no_qp_num) {
 		plx_op_queue_retire(op->queue, op);

@@ -66,7 +66,7 @@ plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op)
 		return -EINVAL;
 	if (dispatcher_is_shared(d) && op->home == PLX_HOME_ANY && op->cb == plx_dispatcher_keep)
 		return -EINVAL; /* nobody's list to keep it on */
-	op->queue = &plx_op_no_queue;
+	plx_op_leave_queue(op);
 	plx_op_posted(op, dispatcher_is_shared(d) ? PLX_HOME_ANY : (uint16_t)d->owner);
 	if (dispatcher_is_shared(d)) {
 		__atomic_store_n(&op->halves, 2, __ATOMIC_RELAXED);

@@ -42,7 +42,7 @@ plx_op_init(struct plx_op *op, struct plx_op_pool *pool, uint64_t id)
 	op->wr.sg_list = &op->sge;
 	op->cb = plx_op_polled;
 	op->home = PLX_HOME_ANY;
-	op->queue = &plx_op_no_queue;
+	plx_op_leave_queue(op);
 	op->pool = pool;
 }
 
@@ -102,6 +102,6 @@ plx_op_result(const struct plx_op *op, struct plx_result *res)
 		.vendor_err = failed ? op->vendor_err : 0,
 		.raw_status = failed ? op->raw_status : 0,
 		.post_errno = op->status == PLX_ST_POST_FAILED ? op->post_errno : 0,
-		.conn = op->queue != NULL ? op->queue->conn : NULL,
+		.conn = plx_op_queue_conn(op->queue),
 	};
 }

@@ -9,7 +9,18 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
-struct plx_op_queue plx_op_no_queue = {.qp_num = UINT32_MAX};
+/* No QP has its number, but a wrong completion may. Then the op, whose seq is 0, is none of it (no store, it is constant). */
+static const struct {
+	char before[PLX_OP_NONE_AT];
+	struct plx_op_queue queue;
+} nowhere __attribute__((aligned(64))) = {.queue = {.head = 1, .tail = 1, .qp_num = UINT32_MAX}};
+
+void
+plx_op_leave_queue(struct plx_op *op)
+{
+	op->queue = (struct plx_op_queue *)(uintptr_t)&nowhere.queue;
+	op->seq = 0;
+}
 
 int
 plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id)
@@ -67,9 +78,12 @@ lost_remove(struct plx_op_queue *q, struct plx_op *op)
 void
 plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op)
 {
-	/* Not by the sign of the distance: seq may be any number of posts, and laps of its 32 bits, behind. */
-	bool in_order = op->seq - q->tail < q->head - q->tail && q->slots[op->seq & q->mask] == op;
+	bool in_order;
 
+	if (plx_op_queue_is_none(q))
+		return;
+	/* Not by the sign of the distance: seq may be any number of posts, and laps of its 32 bits, behind. */
+	in_order = op->seq - q->tail < q->head - q->tail && q->slots[op->seq & q->mask] == op;
 	if (!in_order) {
 		lost_remove(q, op);
 		q->nb_late++;

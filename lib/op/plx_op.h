@@ -100,7 +100,7 @@ struct plx_op {
 	struct plx_sge sge; /**< the SGE of a one-buffer op */
 	plx_op_cb_t cb;	    /**< plx_op_polled(): nobody is called, plx_op_is_done() tells */
 	void *arg;
-	struct plx_op_queue *queue; /**< that it is posted on; of one posted by hand plx_op_no_queue */
+	struct plx_op_queue *queue; /**< that it was posted on last; its connection may be gone */
 	uint32_t seq;		    /**< its place in that queue */
 	union {
 		struct {
@@ -146,7 +146,7 @@ struct plx_result {
 	uint32_t vendor_err;
 	uint32_t raw_status;
 	int post_errno; /**< -errno with PLX_ST_POST_FAILED, else 0 */
-	void *conn;	/**< struct plx_conn of the op, NULL without one; valid until that is closed */
+	void *conn;	/**< struct plx_conn of the op, NULL without one; as a pointer valid until that is destroyed */
 };
 
 /** Of a COMPLETED op: what it was; of a receive, what arrived. Not what a device says of what it was not asked. */

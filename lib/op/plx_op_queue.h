@@ -59,7 +59,7 @@ plx_op_list_take(struct plx_op_list *list)
 	return op;
 }
 
-/** The owner's, but for what is read from elsewhere (qp_num, conn), which stands still. */
+/** The owner's, but for what is read from elsewhere (qp_num), which stands still. */
 struct plx_op_queue {
 	uint32_t head;	/**< posts so far */
 	uint32_t tail;	/**< posts before this one are over */
@@ -67,8 +67,7 @@ struct plx_op_queue {
 	uint32_t mask;
 	struct plx_op **slots;
 	uint32_t qp_num;
-	uint32_t depth;	  /**< granted */
-	void *conn;	  /**< whose queue it is */
+	uint32_t depth; /**< granted */
 	void (*overtaken)(struct plx_op_queue *q, struct plx_op *op); /**< told of each; may be NULL */
 	struct plx_op *lost; /**< overtaken, unsettled; oldest first */
 	struct plx_op *lost_tail;
@@ -76,8 +75,34 @@ struct plx_op_queue {
 	uint64_t nb_late;    /**< of those, ops whose completion came after all */
 };
 
-/** The queue of ops that are posted by hand: no connection's, and no QP has its number. Only looked at. */
-extern struct plx_op_queue plx_op_no_queue;
+/**
+ * Where a connection, which begins at a multiple of 64, has its two queues (conn.c asserts it). By its address alone a
+ * queue tells whose it is: an op may outlive the connection that it was posted on, and its result names that one.
+ */
+#define PLX_OP_SQ_AT 128
+#define PLX_OP_RQ_AT (256 + 8) /**< the 8 tells it from the other */
+#define PLX_OP_NONE_AT 16      /**< of the one that is no connection's, likewise */
+
+/** Whether @p q is that of ops posted by hand: no connection's, constant, nothing is booked there. */
+PLX_INLINE bool
+plx_op_queue_is_none(const struct plx_op_queue *q)
+{
+	return ((uintptr_t)q & PLX_OP_NONE_AT) != 0;
+}
+
+/** The connection, living or gone, whose queue is or was at @p q; NULL if none's. */
+PLX_INLINE void *
+plx_op_queue_conn(const struct plx_op_queue *q)
+{
+	uintptr_t at = (uintptr_t)q;
+
+	if (plx_op_queue_is_none(q))
+		return NULL;
+	return (void *)(at - (at & 8 ? PLX_OP_RQ_AT : PLX_OP_SQ_AT));
+}
+
+/** @p op is to be posted by hand, on no connection's queue. */
+void plx_op_leave_queue(struct plx_op *op);
 
 /** Room for @p depth ops. 0, -EINVAL, -ENOMEM. */
 int plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id);

@@ -339,6 +339,31 @@ a_group_with_connections_is_not_destroyed(void **state)
 	rig_close(&rig, conn);
 }
 
+/* Its closed callback destroys it: what the result says of it is a pointer, never a look into it. */
+static void
+results_can_be_read_when_the_connection_is_gone(void **state)
+{
+	struct plx_conn *conn = rig_conn(&rig, 16, OWNER, true);
+	struct plx_result res;
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 2, NULL);
+	rig_ops(&rig, PLX_OPCODE_RECV, ops + 2, 1, NULL);
+	for (unsigned int i = 0; i < 3; i++)
+		ops[i]->cb = plx_op_polled;
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 2, &err), 2);
+	assert_int_equal(plx_conn_recv_burst(conn, ops + 2, 1, &err), 1);
+	fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS);
+	rig_close(&rig, conn);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_true(plx_op_is_done(ops[i]));
+		plx_op_result(ops[i], &res);
+		assert_int_equal(res.status, i == 0 ? PLX_ST_SUCCESS : PLX_ST_WR_FLUSH_ERR);
+		assert_ptr_equal(res.conn, conn);
+		assert_ptr_equal(plx_op_conn(ops[i]), conn);
+	}
+	assert_int_equal(plx_op_put_bulk(rig.d->pool, ops, 3), 3);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(what_is_in_flight_is_flushed_and_then_the_connection_is_closed),
@@ -354,6 +379,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(an_overtaken_op_gives_its_credit_back_and_is_settled_at_the_end),
 	CASE(an_error_completion_with_a_garbage_wr_id_harms_nobody_and_all_is_settled),
 	CASE(an_idle_connection_that_never_had_an_op_is_just_destroyed),
+	CASE(results_can_be_read_when_the_connection_is_gone),
 	CASE(a_group_with_connections_is_not_destroyed),
 };
 

@@ -200,7 +200,7 @@ deliver_on(uint32_t qp_num, uint64_t id)
 static void
 op_posted_by_hand_is_on_no_queue(void **state)
 {
-	struct plx_op_queue q;
+	struct plx_op_queue q __rte_cache_aligned;
 	struct plx_op *first, *op;
 
 	plx_op_queue_init(&q, 4, SOCKET_ID_ANY);
@@ -218,10 +218,24 @@ op_posted_by_hand_is_on_no_queue(void **state)
 	plx_op_queue_fini(&q);
 }
 
+/* No QP has such a number, but nothing keeps a caller of deliver_burst() from naming it. */
+static void
+completion_with_the_number_of_no_queue_is_booked_nowhere(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++) {
+		struct plx_op *op = post(PLX_HOME_ANY, on_done, NULL);
+
+		deliver_on(UINT32_MAX, plx_op_id(op));
+		assert_int_equal(nb_called, i + 1);
+		op->seq = 1; /* as a post on a connection leaves it */
+		plx_op_put(op);
+	}
+}
+
 static void
 misrouted_completion_is_refused_and_the_op_stays_in_flight(void **state)
 {
-	struct plx_op_queue q;
+	struct plx_op_queue q __rte_cache_aligned;
 	struct plx_op *op;
 
 	plx_op_queue_init(&q, 4, SOCKET_ID_ANY);
@@ -244,16 +258,15 @@ misrouted_completion_is_refused_and_the_op_stays_in_flight(void **state)
 static void
 deliver_without_qp_num_takes_it_from_the_queue(void **state)
 {
-	struct plx_op_queue q;
+	struct plx_op_queue q __rte_cache_aligned;
 	struct plx_op *op;
 
 	plx_op_queue_init(&q, 4, SOCKET_ID_ANY);
 	q.qp_num = 17;
-	q.conn = &q;
 	op = post_on(&q);
 	deliver_as(OWNER, plx_op_id(op));
 	assert_int_equal(called_with[0].qp_num, 17);
-	assert_ptr_equal(called_with[0].conn, &q);
+	assert_ptr_equal(called_with[0].conn, plx_op_queue_conn(&q));
 	assert_int_equal(stats().misrouted, 0);
 	plx_op_put(op);
 	plx_op_queue_fini(&q);
@@ -263,13 +276,12 @@ deliver_without_qp_num_takes_it_from_the_queue(void **state)
 static void
 equal_qp_numbers_of_two_devices_keep_their_own_books(void **state)
 {
-	struct plx_op_queue q[2];
+	struct plx_op_queue q[2] __rte_cache_aligned;
 	struct plx_op *ops[2][3];
 
 	for (unsigned int i = 0; i < 2; i++) {
 		plx_op_queue_init(&q[i], 4, SOCKET_ID_ANY);
 		q[i].qp_num = 17;
-		q[i].conn = &q[i];
 		for (unsigned int k = 0; k < 3; k++)
 			ops[i][k] = post_on(&q[i]);
 	}
@@ -277,10 +289,10 @@ equal_qp_numbers_of_two_devices_keep_their_own_books(void **state)
 	deliver_on(17, plx_op_id(ops[1][1]));
 	assert_int_equal(plx_op_queue_room(&q[0]), 1);
 	assert_int_equal(plx_op_queue_room(&q[1]), 3);
-	assert_ptr_equal(called_with[1].conn, &q[1]);
+	assert_ptr_equal(called_with[1].conn, plx_op_queue_conn(&q[1]));
 	deliver_on(17, plx_op_id(ops[0][0]));
 	assert_int_equal(plx_op_queue_room(&q[0]), 2);
-	assert_ptr_equal(called_with[2].conn, &q[0]);
+	assert_ptr_equal(called_with[2].conn, plx_op_queue_conn(&q[0]));
 	deliver_on(17, plx_op_id(ops[1][2]));
 	deliver_on(17, plx_op_id(ops[0][1]));
 	deliver_on(17, plx_op_id(ops[0][2]));
@@ -506,6 +518,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(foreign_wr_ids_are_refused_whatever_they_are),
 	TEST(misrouted_completion_is_refused_and_the_op_stays_in_flight),
 	TEST(op_posted_by_hand_is_on_no_queue),
+	TEST(completion_with_the_number_of_no_queue_is_booked_nowhere),
 	TEST(deliver_without_qp_num_takes_it_from_the_queue),
 	TEST(equal_qp_numbers_of_two_devices_keep_their_own_books),
 	TEST(late_completions_of_a_dead_qp_do_not_credit_its_successor),

@@ -13,7 +13,7 @@
 
 #define DEPTH 6 /* not a power of two */
 
-static struct plx_op_queue q;
+static struct plx_op_queue q __rte_cache_aligned;
 static struct plx_op ops[DEPTH];
 static unsigned int nb_told;
 static struct plx_op *told[DEPTH];
