@@ -63,7 +63,7 @@ plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const 
 
 	if (state != PLX_OP_PREPARED)
 		return refuse(err, -EBUSY, state, PLX_OP_PREPARED);
-	if (!(kinds >> op->wr.opcode & 1))
+	if (op->wr.opcode >= PLX_NB_OPCODES || !(kinds >> op->wr.opcode & 1))
 		return refuse(err, -ENOTSUP, op->wr.opcode, kinds);
 	/* Without a completion of its own it would pass for lost, and its node would not come back before the close. */
 	if (op->wr.opcode != PLX_OPCODE_RECV && !(op->wr.flags & PLX_WR_SIGNALED))

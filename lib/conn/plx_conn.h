@@ -236,7 +236,7 @@ plx_conn_op_odd(const struct plx_op *op, uint32_t kinds, uint32_t max_len)
 	if (__builtin_expect(__atomic_load_n(&op->custody, __ATOMIC_RELAXED) !=
 			PLX_OP_CUSTODY(PLX_HOME_ANY, PLX_OP_PREPARED, 0), 0))
 		return true;
-	return __builtin_expect(op->sge.length > max_len, 0) || __builtin_expect(!(kinds >> op->wr.opcode & 1), 0);
+	return __builtin_expect(op->sge.length > max_len, 0) || __builtin_expect(!(kinds >> (op->wr.opcode & 31) & 1), 0);
 }
 
 /** @p ops as the table of their WRs, with which they begin. For the compiler it is another table from here on. */

@@ -27,7 +27,7 @@ plx_prep_set_remote(struct plx_op *op, const struct plx_remote *to, uint64_t off
 {
 	int err = plx_remote_check(to, off, len, right);
 
-	if (op->state != PLX_OP_PREPARED)
+	if (!plx_op_is_prepared(op))
 		return;
 	plx_op_unnote(op, PLX_OP_BAD_RANGE | PLX_OP_BAD_RIGHTS);
 	plx_op_set_remote(op, to->addr + off, to->rkey);

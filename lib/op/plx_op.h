@@ -103,7 +103,7 @@ struct plx_op {
 	struct plx_op_queue *queue; /**< that it was posted on last; its connection may be gone */
 	uint32_t seq;		    /**< its place in that queue */
 	union {
-		struct {
+		__extension__ struct {
 			uint16_t home;	   /**< lcore id or PLX_HOME_ANY */
 			uint8_t state;	   /**< enum plx_op_state */
 			uint8_t attention; /**< PLX_OP_BAD_*, PLX_OP_OWN_* */
@@ -191,6 +191,13 @@ plx_op_priv(struct plx_op *op)
 	return op + 1;
 }
 
+/** Whether the op is PREPARED, and so the caller's to change: of one that is posted another lcore may be writing the state. */
+PLX_INLINE bool
+plx_op_is_prepared(const struct plx_op *op)
+{
+	return __atomic_load_n(&op->state, __ATOMIC_RELAXED) == PLX_OP_PREPARED;
+}
+
 /** Every change of state is made here, so that other threads may look (relaxed: nothing hangs on it). */
 PLX_INLINE void
 plx_op_set_state(struct plx_op *op, enum plx_op_state state)
@@ -256,7 +263,10 @@ PLX_INLINE void
 plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t len, uint32_t lkey,
 	plx_op_cb_t cb, void *arg)
 {
-	if (!plx_op_begin(op, len > UINT32_MAX ? PLX_OP_BAD_LENGTH : 0))
+	/* The opcode is a constant as a rule; one that is none of ours has submit look at it. */
+	uint8_t attention = (uint8_t)opcode >= PLX_NB_OPCODES ? PLX_OP_OWN_FLAGS : 0;
+
+	if (!plx_op_begin(op, len > UINT32_MAX ? attention | PLX_OP_BAD_LENGTH : attention))
 		return;
 	op->sge.addr = (uint64_t)(uintptr_t)addr;
 	op->sge.length = (uint32_t)len;
@@ -294,11 +304,13 @@ plx_op_set_remote(struct plx_op *op, uint64_t remote_addr, uint32_t rkey)
 /**
  * Give a prepared op the @p n SGEs at @p list instead of its one buffer. The list must live until submit returns.
  * A write or read on a plx_remote takes plx_prep_set_sges() (plx_prep.h). More than PLX_OP_SGES of them can be
- * submitted from the connection's owner lcore only.
+ * submitted from the connection's owner lcore only. Of an op that is not PREPARED nothing changes; likewise below.
  */
 PLX_INLINE void
 plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
 {
+	if (!plx_op_is_prepared(op))
+		return;
 	op->wr.sg_list = list;
 	op->wr.num_sge = n;
 	plx_op_note(op, PLX_OP_OWN_LIST);
@@ -308,6 +320,8 @@ plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
 PLX_INLINE void
 plx_op_add_flags(struct plx_op *op, uint8_t flags)
 {
+	if (!plx_op_is_prepared(op))
+		return;
 	op->wr.flags |= flags;
 	plx_op_note(op, PLX_OP_OWN_FLAGS);
 }
@@ -316,7 +330,9 @@ plx_op_add_flags(struct plx_op *op, uint8_t flags)
 PLX_INLINE void
 plx_op_set_home(struct plx_op *op, unsigned int home)
 {
-	plx_op_set_custody(op, PLX_OP_CUSTODY((uint16_t)home, op->state, op->attention | PLX_OP_OWN_HOME));
+	if (plx_op_is_prepared(op))
+		plx_op_set_custody(op,
+			PLX_OP_CUSTODY((uint16_t)home, PLX_OP_PREPARED, op->attention | PLX_OP_OWN_HOME));
 }
 
 /** Use a COMPLETED op once more as it is: PREPARED, new generation. 0, or -EBUSY if it is not COMPLETED. */

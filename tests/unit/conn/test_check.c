@@ -296,6 +296,18 @@ a_home_that_is_none_is_einval(void **state)
 	assert_int_equal(op->home, WORKER);
 }
 
+/* 32 more than a send's would pass for one, were its bit looked up by the lower five alone. */
+static void
+an_opcode_that_is_none_is_refused(void **state)
+{
+	static const unsigned int none[] = {PLX_NB_OPCODES, 31, 32, 32 + PLX_OPCODE_WRITE, 255};
+
+	for (size_t i = 0; i < NB_OF(none); i++) {
+		plx_op_prep(op, (enum plx_opcode)none[i], buf, 8, 1, NULL, NULL);
+		submit_says(-ENOTSUP, none[i], conn->kinds);
+	}
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_length_above_32_bits_is_eoverflow),
@@ -317,6 +329,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(a_receive_may_be_larger_than_any_message),
 	CASE(an_op_posted_or_not_prepared_is_ebusy),
 	CASE(a_home_that_is_none_is_einval),
+	CASE(an_opcode_that_is_none_is_refused),
 };
 
 PLX_TEST_SUITE(conn, check, tests, .lcores = 3);

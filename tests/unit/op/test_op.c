@@ -166,6 +166,39 @@ sge_list_lasts_for_one_use(void **state)
 	assert_int_equal(op.attention, 0);
 }
 
+/* A prep of a posted op does nothing, and so must what follows it, until submit says -EBUSY. */
+static void
+only_a_prepared_op_takes_a_home_flags_or_a_list(void **state)
+{
+	struct plx_sge list[2] = {{0}};
+
+	for (size_t i = 0; i < NB_OF(states); i++) {
+		struct plx_op was;
+
+		if (states[i] == PLX_OP_PREPARED)
+			continue;
+		make(states[i]);
+		was = op;
+		plx_op_set_home(&op, 5);
+		plx_op_add_flags(&op, PLX_WR_FENCE);
+		plx_op_set_sges(&op, list, 2);
+		assert_memory_equal(&op, &was, sizeof(op));
+	}
+}
+
+/* What made submit look at the op, it has to look at again. */
+static void
+op_that_was_not_posted_keeps_its_notes(void **state)
+{
+	make(PLX_OP_PREPARED);
+	plx_op_add_flags(&op, PLX_WR_INLINE);
+	plx_op_posted(&op, 2);
+	plx_op_prepared_again(&op);
+	assert_int_equal(op.state, PLX_OP_PREPARED);
+	assert_int_equal(op.home, PLX_HOME_ANY);
+	assert_int_equal(op.attention, PLX_OP_OWN_FLAGS);
+}
+
 static void
 empty_message_has_no_sge(void **state)
 {
@@ -186,8 +219,10 @@ length_above_32_bits_is_noted_not_cut(void **state)
 static void
 home_of_its_own_lasts_through_again_and_ends_with_prep(void **state)
 {
-	make(PLX_OP_COMPLETED);
+	make(PLX_OP_PREPARED);
 	plx_op_set_home(&op, 3);
+	plx_op_posted(&op, 2);
+	plx_op_complete(&op);
 	assert_int_equal(plx_op_again(&op), 0);
 	assert_int_equal(op.home, 3);
 	assert_int_equal(op.attention, PLX_OP_OWN_HOME);
@@ -256,6 +291,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(only_a_completed_op_is_done),
 	TEST(prep_sets_everything_that_a_plain_send_needs),
 	TEST(sge_list_lasts_for_one_use),
+	TEST(only_a_prepared_op_takes_a_home_flags_or_a_list),
+	TEST(op_that_was_not_posted_keeps_its_notes),
 	TEST(empty_message_has_no_sge),
 	TEST(length_above_32_bits_is_noted_not_cut),
 	TEST(home_of_its_own_lasts_through_again_and_ends_with_prep),
