@@ -166,10 +166,11 @@ plx_dispatcher_run_early(struct plx_dispatcher *d)
 	d->running_early = false;
 }
 
-/** The rest of a burst: @p op, which is settled, and what is behind it. */
-static __attribute__((noinline)) void
+/** The rest of a burst: @p op, which is settled, and what is behind it. Returns how many were refused. */
+static __attribute__((noinline)) unsigned int
 owned_deliver_rest(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc *wcs, const struct plx_wc *end)
 {
+	unsigned int refused = 0;
 	struct handoff out;
 
 	plx_dispatcher_run_early(d); /* those came before */
@@ -177,12 +178,15 @@ owned_deliver_rest(struct plx_dispatcher *d, struct plx_op *op, const struct plx
 	owned_route(d, op, &out);
 	for (; wcs != end; wcs++) {
 		op = owned_claim(d, d->pool, wcs);
-		if (__builtin_expect(op == NULL, 0))
+		if (__builtin_expect(op == NULL, 0)) {
+			refused++;
 			continue;
+		}
 		result_fill(op, wcs);
 		owned_route(d, op, &out);
 	}
 	handoff_flush(&out);
+	return refused;
 }
 
 /** Not at home here, or nobody waits for it, or nobody may be called now. */
@@ -201,21 +205,22 @@ plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, 
 	const struct plx_op_pool *pool = d->pool;
 	const struct plx_wc *const end = wcs + n;
 
-	count(&d->nb_taken, n);
 	do {
 		struct plx_op *op = owned_claim(d, pool, wcs);
 
 		if (__builtin_expect(op == NULL, 0)) {
+			n--;
 			plx_dispatcher_run_early(d);
 			continue;
 		}
 		result_fill(op, wcs);
 		if (__builtin_expect(owned_is_special(d, op), 0)) {
-			owned_deliver_rest(d, op, wcs + 1, end);
-			return;
+			n -= owned_deliver_rest(d, op, wcs + 1, end);
+			break;
 		}
 		home_call(op);
 	} while (++wcs != end);
+	count(&d->stats.delivered, n); /* not before: which ones are refused is known now */
 }
 
 void

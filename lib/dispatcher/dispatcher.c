@@ -3,6 +3,7 @@
  */
 #include "plx_dispatcher.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -11,6 +12,10 @@
 
 #include "dispatcher_internal.h"
 #include "plx_log.h"
+
+static_assert(offsetof(struct plx_dispatcher, detours) == RTE_CACHE_LINE_SIZE &&
+	offsetof(struct plx_dispatcher, home_of) % RTE_CACHE_LINE_SIZE == 0,
+	"what the owner writes shares no line with what every lcore reads");
 
 #define NOBODY	 (LCORE_ID_ANY - 1) /* what rte_lcore_id() says to none, aliens neither */
 #define ABANDONS 1024 /* that each other thread can have on its way to one home */
@@ -175,11 +180,9 @@ void
 plx_dispatcher_stats(const struct plx_dispatcher *d, struct plx_dispatcher_stats *stats)
 {
 	const struct plx_dispatcher_stats *s = &d->stats;
-	uint64_t refused = counted(&s->stale) + counted(&s->duplicate) + counted(&s->foreign) + counted(&s->misrouted);
-	uint64_t taken = counted(&d->nb_taken); /* last: a refused one was taken before */
 
 	*stats = (struct plx_dispatcher_stats){
-		.delivered = dispatcher_is_shared(d) ? counted(&s->delivered) : taken - refused,
+		.delivered = counted(&s->delivered),
 		.stale = counted(&s->stale),
 		.duplicate = counted(&s->duplicate),
 		.foreign = counted(&s->foreign),

@@ -79,7 +79,7 @@ struct plx_home {
 
 /** Counted by the owner (atomically on a SHARED dispatcher); read from anywhere. */
 struct plx_dispatcher_stats {
-	uint64_t delivered;  /**< completions that settled an op */
+	uint64_t delivered;  /**< completions that settled an op; those of a burst when its last one is through */
 	uint64_t stale;
 	uint64_t duplicate;
 	uint64_t foreign;
@@ -97,20 +97,24 @@ struct plx_dispatcher_stats {
 
 /** Read `pool`, leave the rest alone; here because deliver is inline. */
 struct plx_dispatcher {
+	/* Stands still: every lcore reads it. */
 	struct plx_op_pool *pool;
 	unsigned int owner; /**< LCORE_ID_ANY: SHARED */
 	unsigned int deliverer; /**< the owner; nobody: SHARED */
 	uint32_t here;		/**< plx_op.custody of an op that is posted, waited for, and at home on the owner */
-	uint32_t detours;	/**< post calls that run on the owner, and PLX_DISPATCHER_EARLY: no callback now */
-	bool running_early;
-	struct plx_op_list early; /**< completed during a post; or later, but these come first */
-	struct plx_home *own;	 /**< the owner as a home; NULL: SHARED */
-	struct plx_lane *inbox;
-	uint64_t nb_taken;	 /**< OWNED: completions, refused ones too */
-	struct plx_dispatcher_stats stats;
 	unsigned int nb_homes;
 	struct plx_home *homes;
-	struct plx_home *home_of[RTE_MAX_LCORE];
+	struct plx_home *own;	 /**< the owner as a home; NULL: SHARED */
+	struct plx_lane *inbox;
+
+	/* Written by the owner for each post and burst. */
+	uint32_t detours __rte_cache_aligned; /**< post calls that run on the owner, and PLX_DISPATCHER_EARLY: no callback now */
+	bool running_early;
+	struct plx_op_list early; /**< completed during a post; or later, but these come first */
+	struct plx_dispatcher_stats stats;
+
+	/* Stands still. */
+	struct plx_home *home_of[RTE_MAX_LCORE] __rte_cache_aligned;
 	char name[32];
 };
 

@@ -218,6 +218,35 @@ op_posted_by_hand_is_on_no_queue(void **state)
 	plx_op_queue_fini(&q);
 }
 
+static uint64_t delivered_before;
+
+static void
+on_done_look(struct plx_op *op, void *arg)
+{
+	on_done(op, arg);
+	delivered_before = stats().delivered;
+}
+
+/* Whoever reads it, in a callback too: refused completions are never among the delivered, whatever is behind. */
+static void
+delivered_never_goes_back(void **state)
+{
+	for (unsigned int special = 0; special < 2; special++) {
+		struct plx_op *op = post(special ? WORKER : PLX_HOME_ANY, on_done, NULL);
+		struct plx_op *seen = post(PLX_HOME_ANY, on_done_look, NULL);
+		struct plx_wc wcs[] = {{.wr_id = plx_op_id(op)}, {.wr_id = plx_op_id(op)}, {.wr_id = plx_op_id(seen)},
+			{.wr_id = 12345}, {.wr_id = plx_op_id(seen)}};
+
+		assert_int_equal(plx_dispatcher_deliver_burst(d, wcs, NB_OF(wcs)), NB_OF(wcs));
+		once_as(WORKER);
+		assert_int_equal(stats().delivered, 2 * (special + 1));
+		assert_true(delivered_before <= stats().delivered);
+		assert_int_equal(stats().duplicate, 2 * (special + 1));
+		plx_op_put(op);
+		plx_op_put(seen);
+	}
+}
+
 /* No QP has such a number, but nothing keeps a caller of deliver_burst() from naming it. */
 static void
 completion_with_the_number_of_no_queue_is_booked_nowhere(void **state)
@@ -519,6 +548,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(misrouted_completion_is_refused_and_the_op_stays_in_flight),
 	TEST(op_posted_by_hand_is_on_no_queue),
 	TEST(completion_with_the_number_of_no_queue_is_booked_nowhere),
+	TEST(delivered_never_goes_back),
 	TEST(deliver_without_qp_num_takes_it_from_the_queue),
 	TEST(equal_qp_numbers_of_two_devices_keep_their_own_books),
 	TEST(late_completions_of_a_dead_qp_do_not_credit_its_successor),

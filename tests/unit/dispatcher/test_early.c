@@ -79,6 +79,17 @@ early_completions_run_in_their_order_and_before_later_ones(void **state)
 	plx_op_put_bulk(d->pool, ops, 4);
 }
 
+/* "The next deliver", whatever is delivered there. */
+static void
+early_completion_runs_in_a_deliver_that_is_refused(void **state)
+{
+	struct plx_op *op = post_and_complete(PLX_HOME_ANY, on_done, true);
+
+	deliver_as(OWNER, 12345);
+	assert_int_equal(nb_called, 1);
+	plx_op_put(op);
+}
+
 static void
 early_completion_of_an_op_that_the_device_did_not_take_settles_it(void **state)
 {
@@ -186,6 +197,7 @@ static const struct CMUnitTest tests[] = {
 	OWNED(early_completion_of_another_home_waits_as_well),
 	OWNED(early_completions_run_in_their_order_and_before_later_ones),
 	OWNED(early_completion_of_an_op_that_the_device_did_not_take_settles_it),
+	OWNED(early_completion_runs_in_a_deliver_that_is_refused),
 	OWNED(early_completion_of_an_orphan_gives_the_node_back),
 	OWNED(synchronous_device_neither_recurses_nor_holds_the_loop),
 	SHARED(shared_early_completion_is_called_back_by_the_poster),
