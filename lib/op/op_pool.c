@@ -3,6 +3,7 @@
  */
 #include "plx_op_pool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +29,12 @@ unpoison(struct plx_op_pool *pool)
 	(void)pool;
 }
 #endif
+
+/* A put stores up to the flush threshold, which is 1.5 x the cache size (rte_mempool.c), before it looks again. */
+static_assert(sizeof(((struct rte_mempool_cache *)0)->objs) / sizeof(void *) >= RTE_MEMPOOL_CACHE_MAX_SIZE * 3 / 2,
+	"a cache has room for what it may hold");
+static_assert(sizeof(((struct rte_mempool_cache *)0)->len) == sizeof(uint32_t) &&
+	sizeof(((struct rte_mempool_cache *)0)->flushthresh) == sizeof(uint32_t), "plx_op_put_bulk() counts in these");
 
 #define MAX_SLOTS (1u << 24)
 

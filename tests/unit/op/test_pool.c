@@ -223,6 +223,145 @@ every_slot_can_be_out_once(void **state)
 	plx_op_put_bulk(pool, ops, NB_MAX);
 }
 
+/* ---- get and put by the cache itself, against what the mempool's own functions would leave there ---- */
+
+#define SMALL  8u
+#define FLUSH  (SMALL * 3 / 2)
+#define NB_ALL (64 + PLX_TEST_LCORES * FLUSH)
+
+static struct plx_op *all[NB_ALL];
+
+static void
+small_caches(void **state)
+{
+	pool = make(64, SMALL, 0);
+	assert_non_null(pool);
+	assert_int_equal(pool->nb_slots, NB_ALL);
+	assert_int_equal(pool->mp->local_cache[0].flushthresh, FLUSH);
+}
+
+static struct rte_mempool_cache *
+cache_of(unsigned int lcore)
+{
+	return &pool->mp->local_cache[lcore];
+}
+
+/* The whole pool: each op once, all of them there, from wherever they rest. */
+static void
+nothing_is_lost_or_twice_in_the_pool(void)
+{
+	static bool seen[NB_ALL];
+	unsigned int got = 0, was = rte_lcore_id();
+
+	assert_int_equal(plx_op_pool_in_use(pool), 0);
+	memset(seen, 0, sizeof(seen));
+	for (unsigned int lcore = 0; lcore < PLX_TEST_LCORES; lcore++) {
+		plx_test_as_lcore(lcore);
+		while (got < NB_ALL && (all[got] = plx_op_get(pool)) != NULL)
+			got++;
+	}
+	plx_test_as_lcore(was);
+	assert_int_equal(got, NB_ALL);
+	for (unsigned int i = 0; i < got; i++) {
+		uint32_t slot = plx_op_slot(pool, plx_op_id(all[i]));
+
+		assert_true(slot < NB_ALL);
+		assert_false(seen[slot]);
+		seen[slot] = true;
+	}
+	assert_int_equal(plx_op_put_bulk(pool, all, got), got);
+}
+
+/* Put @p n ops in bursts of @p burst; the cache never holds more than it may, and nothing behind that is written. */
+static void
+put_past_the_threshold(unsigned int burst)
+{
+	static struct plx_op *ops[64];
+	struct rte_mempool_cache *cache = cache_of(0), beside;
+
+	assert_int_equal(plx_op_get_bulk(pool, ops, 48), 0);
+	beside = *cache_of(1);
+	for (unsigned int i = FLUSH; i < NB_OF(cache->objs); i++)
+		cache->objs[i] = &beside;
+	for (unsigned int i = 0; i < 48; i += burst) {
+		assert_int_equal(plx_op_put_bulk(pool, ops + i, burst), burst);
+		assert_in_range(cache->len, 0, FLUSH);
+	}
+	for (unsigned int i = FLUSH; i < NB_OF(cache->objs); i++)
+		assert_ptr_equal(cache->objs[i], &beside);
+	assert_memory_equal(cache_of(1), &beside, sizeof(beside));
+	nothing_is_lost_or_twice_in_the_pool();
+}
+
+static void
+put_stops_filling_the_cache_at_its_flush_threshold(void **state)
+{
+	static const unsigned int bursts[] = {1, 3, SMALL, FLUSH, 16, 48}; /* 16 and 48: more than a cache can hold */
+
+	small_caches(NULL);
+	for (size_t i = 0; i < NB_OF(bursts); i++)
+		put_past_the_threshold(bursts[i]);
+}
+
+static void
+put_that_ends_at_a_posted_op_caches_those_before_it(void **state)
+{
+	struct rte_mempool_cache *cache;
+	struct plx_op *ops[4], *again;
+	unsigned int len;
+
+	small_caches(NULL);
+	cache = cache_of(0);
+	assert_int_equal(plx_op_get_bulk(pool, ops, 4), 0);
+	len = cache->len;
+	assert_true(len + 4 <= FLUSH);
+	plx_op_set_state(ops[1], PLX_OP_POSTED);
+	assert_int_equal(plx_op_put_bulk(pool, ops, 4), 1);
+	assert_int_equal(cache->len, len + 1);
+	assert_ptr_equal(cache->objs[len], ops[0]);
+	again = plx_op_get(pool);
+	assert_ptr_equal(again, ops[0]);
+	plx_op_set_state(ops[1], PLX_OP_COMPLETED);
+	assert_int_equal(plx_op_put_bulk(pool, ops, 4), 4);
+	nothing_is_lost_or_twice_in_the_pool();
+}
+
+static void
+get_of_more_than_the_cache_has_goes_past_it(void **state)
+{
+	struct plx_op *ops[32];
+
+	small_caches(NULL);
+	for (unsigned int n = 1; n <= 32; n++) {
+		assert_int_equal(plx_op_get_bulk(pool, ops, n), 0);
+		assert_in_range(cache_of(0)->len, 0, FLUSH);
+		assert_int_equal(plx_op_pool_in_use(pool), n);
+		for (unsigned int i = 0; i < n; i++)
+			for (unsigned int k = 0; k < i; k++)
+				assert_ptr_not_equal(ops[i], ops[k]);
+		assert_int_equal(plx_op_put_bulk(pool, ops, n), n);
+	}
+	nothing_is_lost_or_twice_in_the_pool();
+}
+
+static void
+alien_touches_no_cache(void **state)
+{
+	struct plx_op *ops[4];
+	unsigned int was;
+
+	small_caches(NULL);
+	was = plx_test_as_lcore(LCORE_ID_ANY);
+	assert_int_equal(plx_op_get_bulk(pool, ops, 4), 0);
+	plx_op_set_state(ops[1], PLX_OP_POSTED);
+	assert_int_equal(plx_op_put_bulk(pool, ops, 4), 1);
+	plx_op_set_state(ops[1], PLX_OP_COMPLETED);
+	assert_int_equal(plx_op_put_bulk(pool, ops + 1, 3), 3);
+	plx_test_as_lcore(was);
+	assert_int_equal(cached(), 0);
+	nothing_is_lost_or_twice_in_the_pool();
+}
+
 #define NB_ALIENS 257 /* more than EAL has lcore ids */
 
 static void *
@@ -358,6 +497,10 @@ static const struct CMUnitTest tests[] = {
 	TEST(pool_with_ops_out_is_not_destroyed),
 	TEST(one_lcore_gets_every_op_while_all_caches_are_loaded),
 	TEST(every_slot_can_be_out_once),
+	TEST(put_stops_filling_the_cache_at_its_flush_threshold),
+	TEST(put_that_ends_at_a_posted_op_caches_those_before_it),
+	TEST(get_of_more_than_the_cache_has_goes_past_it),
+	TEST(alien_touches_no_cache),
 	TEST(hundreds_of_alien_threads_get_and_put),
 	TEST(registered_thread_gets_and_puts_through_its_cache),
 	TEST(tags_are_exhausted_with_enospc_and_come_back),
