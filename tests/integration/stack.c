@@ -191,7 +191,8 @@ stack_make(struct stack *s, const char *device, const struct stack_conf *conf)
 		pair_make(s, i);
 	assert_int_equal(plx_poller_add_cq(s->poller, s->cq, s->d), 0);
 	assert_int_equal(plx_poller_add_hook(s->poller, plx_dispatcher_hook, s->d), 0);
-	assert_int_equal(plx_poller_add_hook(s->poller, refill_hook, s), 0);
+	if (!conf->own_recvs)
+		assert_int_equal(plx_poller_add_hook(s->poller, refill_hook, s), 0);
 	assert_int_equal(plx_poller_add_hook(s->poller, plx_conn_group_hook, s->group), 0);
 	assert_int_equal(plx_poller_add_hook(s->worker, plx_dispatcher_hook, s->d), 0);
 }
