@@ -113,6 +113,11 @@ plx_cq_create(struct plx_device *dev, uint32_t nb_cqe)
 	cq = dev->ops.cq_create(dev, nb_cqe);
 	if (cq == NULL)
 		return NULL;
+	cq->fast = device_fast(dev, cq->fast);
+	if (cq->fast == NULL) {
+		dev->ops.cq_destroy(cq);
+		return device_fail(ENOSPC);
+	}
 	cq->dev = dev;
 	cq->reserved = 0;
 	cq->nb_empty = 0;

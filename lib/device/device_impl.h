@@ -46,4 +46,10 @@ device_count(const uint32_t *count)
 /** Whether @p dev can post @p cap; logs the first size that is above its limit. 0 or -EINVAL. */
 int device_cap_check(const struct plx_device *dev, const struct plx_qp_cap *cap);
 
+/**
+ * @p fast, the table of a QP or CQ of @p dev, if it has a function in every slot; else the same with stubs, made once.
+ * NULL, logged: the driver has more such tables than PLX_DEVICE_FAST_TABLES. Any thread.
+ */
+const struct plx_fast_ops *device_fast(struct plx_device *dev, const struct plx_fast_ops *fast);
+
 #endif

@@ -106,6 +106,11 @@ plx_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 	qp = pd->dev->ops.qp_create(pd, &want);
 	if (qp == NULL)
 		return NULL;
+	qp->fast = device_fast(pd->dev, qp->fast);
+	if (qp->fast == NULL) {
+		pd->dev->ops.qp_destroy(qp);
+		return device_fail(ENOSPC);
+	}
 	qp->dev = pd->dev;
 	qp->pd = pd;
 	qp->send_cq = want.send_cq;

@@ -52,12 +52,23 @@ struct plx_device_ops {
 };
 
 /** What every driver's device begins with. The driver's open fills caps; the rest is lib/device's. */
+/** Fast tables of one device whose empty slots had to be filled: its driver has few different ones. */
+#define PLX_DEVICE_FAST_TABLES 4
+
+/** A fast table of a driver that leaves slots empty, and the same with stubs in them. */
+struct plx_device_fast {
+	const struct plx_fast_ops *of;
+	struct plx_fast_ops filled;
+};
+
 struct plx_device {
 	const struct plx_driver *driver;
 	struct plx_device_ops ops; /**< the driver's, with stubs in the empty slots */
 	struct plx_device_caps caps;
 	uint32_t nb_pds;
 	uint32_t nb_cqs;
+	uint32_t nb_fast;
+	struct plx_device_fast fast[PLX_DEVICE_FAST_TABLES]; /**< lib/device's own */
 	char name[PLX_NAME_LEN];
 };
 

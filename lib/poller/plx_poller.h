@@ -71,7 +71,7 @@ struct plx_poller *plx_poller_create(const struct plx_poller_conf *conf);
 /** -EBUSY while its loop runs, or completions of a CQ still wait for room in an inbox. NULL is fine. */
 int plx_poller_destroy(struct plx_poller *poller);
 
-/** Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST, -EINVAL: NULL. */
+/** Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST, -EINVAL: NULL, -ENOTSUP: no poll_cq in its table. */
 int plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispatcher *d);
 /**
  * Stop polling @p cq; safe in a callback. -ENOENT; -EAGAIN: completions polled from it wait for room in the

@@ -77,6 +77,8 @@ plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispa
 
 	if (cq == NULL || d == NULL)
 		return -EINVAL;
+	if (cq->fast == NULL || cq->fast->poll_cq == NULL)
+		return -ENOTSUP; /* a backend's own: no plx_cq_create() has filled its table */
 	if (cq_index(poller, cq) < poller->nb_cqs)
 		return -EEXIST;
 	if (poller->nb_cqs == PLX_POLLER_MAX_CQS)

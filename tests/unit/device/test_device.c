@@ -45,6 +45,50 @@ destroying_null_is_harmless(void **state)
 	assert_int_equal(plx_device_close(NULL), 0);
 }
 
+/** What is left out of a driver's fast table refuses; the slots that are there stay. */
+static uint16_t
+post_some(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	return n;
+}
+
+static void
+an_empty_slot_of_a_drivers_table_refuses(void **state)
+{
+	static const struct plx_fast_ops only_sends = {.post_send = post_some};
+	struct plx_qp_conf conf = conf_of((struct plx_qp_cap){.send_depth = 1});
+	struct plx_qp *qp;
+	int err = 0;
+
+	assert_int_equal(plx_cq_poll(cq, NULL, 1), -ENOTSUP); /* the toy's CQ has no table at all */
+	toy.qp.fast = &only_sends;
+	qp = plx_qp_create(pd, &conf);
+	assert_int_equal(plx_qp_post_send(qp, NULL, 3, &err), 3);
+	assert_int_equal(plx_qp_post_recv(qp, NULL, 3, &err), 0);
+	assert_int_equal(err, -ENOTSUP);
+	assert_int_equal(plx_qp_destroy(qp), 0);
+	toy.qp.fast = NULL;
+}
+
+static void
+each_incomplete_table_is_filled_once_and_too_many_are_refused(void **state)
+{
+	static const struct plx_fast_ops tables[PLX_DEVICE_FAST_TABLES]; /* one too many: the CQ's is there already */
+	struct plx_qp_conf conf = conf_of((struct plx_qp_cap){.send_depth = 1});
+
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < PLX_DEVICE_FAST_TABLES - 1; i++) {
+			toy.qp.fast = &tables[i];
+			assert_int_equal(plx_qp_destroy(plx_qp_create(pd, &conf)), 0);
+		}
+	}
+	toy.qp.fast = &tables[PLX_DEVICE_FAST_TABLES - 1];
+	rte_errno = 0;
+	assert_null(plx_qp_create(pd, &conf));
+	assert_int_equal(rte_errno, ENOSPC);
+	toy.qp.fast = NULL;
+}
+
 static void
 what_is_in_use_is_not_destroyed(void **state)
 {
@@ -260,6 +304,8 @@ bad_paths_and_peers_are_refused(void **state)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	T(destroying_null_is_harmless),
+	T(an_empty_slot_of_a_drivers_table_refuses),
+	T(each_incomplete_table_is_filled_once_and_too_many_are_refused),
 	T(what_is_in_use_is_not_destroyed),
 	T(what_the_driver_could_not_destroy_still_counts),
 	T(rights_and_ranges_of_memory_are_checked),

@@ -84,6 +84,7 @@ nothing_is_neither_polled_nor_called(void **state)
 
 	assert_int_equal(plx_poller_add_cq(poller, NULL, d), -EINVAL);
 	assert_int_equal(plx_poller_add_cq(poller, &cq, NULL), -EINVAL);
+	assert_int_equal(plx_poller_add_cq(poller, &cq, d), -ENOTSUP); /* no table */
 	assert_int_equal(plx_poller_add_hook(poller, NULL, NULL), -EINVAL);
 	assert_int_equal(plx_poller_once(poller), 0);
 }
