@@ -51,8 +51,7 @@ struct plx_device_ops {
 	int (*qp_query_state)(struct plx_qp *qp);
 };
 
-/** What every driver's device begins with. The driver's open fills caps; the rest is lib/device's. */
-/** Fast tables of one device whose empty slots had to be filled: its driver has few different ones. */
+/** Fast tables with empty slots that a driver may use for one device. */
 #define PLX_DEVICE_FAST_TABLES 4
 
 /** A fast table of a driver that leaves slots empty, and the same with stubs in them. */
@@ -61,6 +60,7 @@ struct plx_device_fast {
 	struct plx_fast_ops filled;
 };
 
+/** What every driver's device begins with. The driver's open fills caps; the rest is lib/device's. */
 struct plx_device {
 	const struct plx_driver *driver;
 	struct plx_device_ops ops; /**< the driver's, with stubs in the empty slots */
