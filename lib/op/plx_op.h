@@ -102,8 +102,8 @@ struct plx_op {
 	void *arg;
 	struct plx_op_queue *queue; /**< that it was posted on last; its connection may be gone */
 	uint32_t seq;		    /**< its place in that queue */
-	union {
-		__extension__ struct {
+	__extension__ union {
+		struct {
 			uint16_t home;	   /**< lcore id or PLX_HOME_ANY */
 			uint8_t state;	   /**< enum plx_op_state */
 			uint8_t attention; /**< PLX_OP_BAD_*, PLX_OP_OWN_* */
