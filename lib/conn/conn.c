@@ -182,8 +182,8 @@ conn_alloc(const struct plx_conn_conf *conf)
 		return NULL;
 	}
 	if (!plx_dispatcher_has_home(d, conf->home)) {
-		PLX_LOG(ERR, "connection: lcore %u is no home of dispatcher %s (owner %u, %u homes)", conf->home,
-			d->name, d->owner, d->nb_homes);
+		PLX_LOG(ERR, "connection: lcore %u is no home of dispatcher %s (owner %u, %u homes): "
+			"name it in plx_dispatcher_conf.homes", conf->home, d->name, d->owner, d->nb_homes);
 		rte_errno = EINVAL;
 		return NULL;
 	}

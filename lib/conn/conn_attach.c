@@ -33,7 +33,8 @@ conf_check(const struct plx_conn_attach_conf *conf)
 	}
 	cap = &conf->qp->cap;
 	if (d->owner == LCORE_ID_ANY || !plx_dispatcher_has_home(d, conf->home)) {
-		PLX_LOG(ERR, "attach: dispatcher %s has no owner, or lcore %u is no home of it", d->name, conf->home);
+		PLX_LOG(ERR, "attach: dispatcher %s has no owner, or lcore %u is no home of it: see "
+			"plx_dispatcher_conf.owner and .homes", d->name, conf->home);
 		return -EINVAL;
 	}
 	if (conf->qp->fast == NULL || cap->send_depth == 0 || cap->send_sge == 0) {

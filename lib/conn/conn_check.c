@@ -33,7 +33,7 @@ refuse(struct plx_submit_err *err, int code, uint64_t got, uint64_t limit)
 	return code;
 }
 
-/** Sizes, in the order of contract 4.5. */
+/** Sizes, in the order that plx_conn_submit_burst() lists. */
 static int
 check_sizes(const struct plx_conn *conn, const struct plx_op *op, struct plx_submit_err *err)
 {

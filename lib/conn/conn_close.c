@@ -9,7 +9,7 @@
 
 /**
  * @file
- * Closing, step by step, on the owner (contract 11.7, 1.6):
+ * Closing, step by step, on the owner:
  *
  *      STOP ---------> TO_ERROR ----> DRAIN ----------------> DESTROY ----> EMPTY ----------> EARLY, CALLBACKS -> closed
  *      ops without     control: QP    until flushed,          control:      until the CQ      until every op is on

@@ -50,7 +50,8 @@ plx_conn_group_create(const struct plx_conn_group_conf *conf)
 		return NULL;
 	}
 	if (!plx_control_serves(conf->control, conf->dispatcher->owner)) {
-		PLX_LOG(ERR, "connection group %s: its owner, lcore %u, may not submit to the control thread",
+		PLX_LOG(ERR, "connection group %s: its owner, lcore %u, may not submit to the control thread: name it in "
+			"plx_control_conf.lcores",
 			conf->name, conf->dispatcher->owner);
 		rte_errno = EINVAL;
 		return NULL;

@@ -163,13 +163,13 @@ int plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer);
 
 /**
  * Begin to close. 0; -EALREADY: closing or closed; -EAGAIN: from another lcore, and the lane to the owner is full.
- * Any thread.
+ * -ENOTSUP: it was attached; plx_conn_detach() ends it. Any thread.
  */
 int plx_conn_close(struct plx_conn *conn);
 
 /**
  * Free a connection that is CLOSED, or that is IDLE and never had an op (then its QP is destroyed here, on the control
- * thread). -EBUSY otherwise. Once no other thread can be inside a call on it: closed_cb is the place only where
+ * thread). -EBUSY otherwise, also for one that was attached: use plx_conn_detach(). Once no other thread can be inside a call on it: closed_cb is the place only where
  * nobody but the owner submits, or those who do have been told to stop. NULL is fine.
  */
 int plx_conn_destroy(struct plx_conn *conn);
@@ -216,7 +216,7 @@ void plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats);
 uint16_t plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
 	struct plx_submit_err *err);
 
-/** Cold: the checks of contract 4.5 in their order. 0 or -errno, with *err filled but for its index. */
+/** Cold: the checks of plx_conn_submit_burst(), in the order of its list. 0 or -errno, with *err filled but for its index. */
 int plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op,
 	struct plx_submit_err *err);
 

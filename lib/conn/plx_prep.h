@@ -7,7 +7,7 @@
 /**
  * @file
  * Prepare ops on views and remote memory: range and rights are looked at here, and what is wrong is told by
- * submit, before the wire (contract 4.5, 7.3).
+ * submit, before the wire (plx_conn_submit_burst() lists the errors).
  *
  * @since 0.1
  */

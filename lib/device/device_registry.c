@@ -200,13 +200,15 @@ int
 plx_kvargs_choice(struct rte_kvargs *args, const char *key, const char *const *choices, unsigned int def)
 {
 	const char *text = args == NULL ? NULL : rte_kvargs_get(args, key);
+	char list[256] = "";
 
 	if (text == NULL)
 		return def;
 	for (int i = 0; choices[i] != NULL; i++) {
 		if (strcmp(choices[i], text) == 0)
 			return i;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i > 0 ? ", " : "", choices[i]);
 	}
-	PLX_LOG(ERR, "devarg %s=%s: no such choice; the first one is \"%s\"", key, text, choices[0]);
+	PLX_LOG(ERR, "devarg %s=%s: not one of %s", key, text, list);
 	return -EINVAL;
 }

@@ -84,7 +84,7 @@ struct plx_cq {
 	const struct plx_fast_ops *fast;
 	struct plx_device *dev;
 	uint32_t nb_cqe;   /**< granted size */
-	uint32_t reserved; /**< CQEs promised to connections (lib/conn, contract 10.1); atomic */
+	uint32_t reserved; /**< CQEs promised to connections (lib/conn: plx_conn_create()); atomic */
 	uint64_t nb_empty;  /**< polls that found nothing; owner */
 	uint64_t nb_polled; /**< completions that polls gave; owner */
 	uint32_t nb_qps;   /**< send and receive queues that complete here; lib/device's, atomic */
@@ -173,7 +173,7 @@ plx_fast_require_kind(const struct plx_fast_ops *fast, enum plx_opcode opcode)
 
 /**
  * Poll, and count. Once a poll has found the CQ empty, or nb_cqe completions have come out, everything that was in it
- * before has been seen (contract 1.6). With a constant @p fast the compiler inlines through to the device.
+ * before has been seen: plx_conn_close() relies on it. With a constant @p fast the compiler inlines through to the device.
  */
 PLX_ALWAYS_INLINE int
 plx_cq_poll_with(const struct plx_fast_ops *fast, struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)

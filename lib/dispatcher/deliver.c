@@ -132,7 +132,7 @@ owned_send(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 		count(&d->own->nb_orphans, 1);
 }
 
-/** The same, unless a post call is running, or earlier ops still wait for that. Nobody sees them before (contract 1.9). */
+/** The same, unless a post call is running, or earlier ops still wait for that. Nobody sees them before. */
 static inline void
 owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 {

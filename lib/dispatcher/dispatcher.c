@@ -84,7 +84,7 @@ home_add(struct plx_dispatcher *d, unsigned int lcore)
 		d->own = home;
 		return 0;
 	}
-	/* Room for every op there is: a hand-off cannot find it full (contract 3.3). */
+	/* Room for every op there is: a hand-off cannot find it full. */
 	home->ops = lane_make(d, lcore, d->owner, d->pool->nb_slots, sizeof(struct plx_op *));
 	return home->ops != NULL ? 0 : -rte_errno;
 }

@@ -41,7 +41,7 @@ counted(const uint64_t *counter)
 /** The half of result_fill() for what is no plain success (deliver.c). */
 void result_fill_rest(struct plx_op *op, const struct plx_wc *wc);
 
-/** Write what @p wc says into the op; on an error nothing but the fields that it defines (contract 3.5). */
+/** Write what @p wc says into the op; on an error nothing but the fields that it defines. */
 static inline void
 result_fill(struct plx_op *op, const struct plx_wc *wc)
 {

@@ -97,6 +97,13 @@ slot_init(struct rte_mempool *mp, void *arg, void *obj, unsigned int index)
 		pool->stride = 0; /* objects are not evenly spaced: pool_populate() refuses */
 }
 
+/** The name that the user gave, which stands in the mempool's behind "plxTAG_"; cut to what fits there. */
+static const char *
+pool_name(const struct plx_op_pool *pool)
+{
+	return strchr(pool->mp->name, '_') + 1;
+}
+
 /** One piece of memory for all slots, so that index and address are a multiplication apart. */
 static int
 pool_populate(struct plx_op_pool *pool)
@@ -109,7 +116,7 @@ pool_populate(struct plx_op_pool *pool)
 	pool->memory = rte_zmalloc_socket("plx_op_pool", len, RTE_CACHE_LINE_SIZE, mp->socket_id);
 	if (pool->memory == NULL) {
 		PLX_LOG(ERR, "op pool %s: no %zu bytes for %u slots of %zu (EAL has what -m or hugepages give)",
-			mp->name, len, pool->nb_slots, stride);
+			pool_name(pool), len, pool->nb_slots, stride);
 		return -ENOMEM;
 	}
 	populated = rte_mempool_populate_iova(mp, pool->memory, RTE_BAD_IOVA, len, NULL, NULL);
@@ -121,7 +128,7 @@ pool_populate(struct plx_op_pool *pool)
 		pool->nb_caches = RTE_MAX_LCORE;
 	}
 	if (populated != (int)pool->nb_slots || pool->stride == 0) {
-		PLX_LOG(ERR, "op pool %s: mempool made %d of %u slots of %zu bytes, %s", mp->name, populated,
+		PLX_LOG(ERR, "op pool %s: mempool made %d of %u slots of %zu bytes, %s", pool_name(pool), populated,
 			pool->nb_slots, stride, pool->stride != 0 ? "too few" : "not evenly spaced");
 		return -ENOMEM;
 	}
@@ -161,12 +168,12 @@ plx_op_pool_create(const struct plx_op_pool_conf *conf)
 		RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	if (pool->mp == NULL) {
 		err = -rte_errno;
-		PLX_LOG(ERR, "op pool %s: no mempool of %u slots: %s", name, pool->nb_slots, rte_strerror(-err));
+		PLX_LOG(ERR, "op pool %s: no mempool of %u slots: %s", conf->name, pool->nb_slots, rte_strerror(-err));
 		goto free_tag;
 	}
 	err = rte_mempool_set_ops_byname(pool->mp, "ring_mt_rts", NULL);
 	if (err != 0) {
-		PLX_LOG(ERR, "op pool %s: no mempool driver ring_mt_rts: %s", name, rte_strerror(-err));
+		PLX_LOG(ERR, "op pool %s: no mempool driver ring_mt_rts: %s", conf->name, rte_strerror(-err));
 		goto free_mempool;
 	}
 	err = pool_populate(pool);
@@ -198,7 +205,7 @@ plx_op_pool_destroy(struct plx_op_pool *pool)
 	unsigned int out = plx_op_pool_in_use(pool);
 
 	if (out != 0) {
-		PLX_LOG(ERR, "op pool %s: %u ops are still out", pool->mp->name, out);
+		PLX_LOG(ERR, "op pool %s: %u ops are still out", pool_name(pool), out);
 		return -EBUSY;
 	}
 	unpoison(pool);

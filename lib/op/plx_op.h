@@ -73,7 +73,7 @@ enum plx_op_state {
 /** The bit of enum plx_op_state that says "the library's". */
 #define PLX_OP_IN_CUSTODY 0x10
 
-/** Why submit has to look twice at a prepared op; noted at prep, told at submit (contract 4.5). */
+/** Why submit has to look twice at a prepared op; noted at prep, told at submit (plx_conn_submit_burst()). */
 #define PLX_OP_BAD_LENGTH   0x01 /**< one length does not fit 32 bits: EOVERFLOW */
 #define PLX_OP_BAD_RANGE    0x02 /**< outside the remote range: ERANGE */
 #define PLX_OP_BAD_ATOMIC   0x04 /**< atomic whose local length is not 8: EINVAL */
@@ -354,7 +354,7 @@ plx_op_posted(struct plx_op *op, uint16_t home)
 		__ATOMIC_RELEASE);
 }
 
-/** Owner: the device gets the op. Before the post call: the CQE may come during it (contract 1.9). */
+/** Owner: the device gets the op. Before the post call: the CQE may come during it. */
 PLX_INLINE void
 plx_op_arm(struct plx_op *op)
 {
