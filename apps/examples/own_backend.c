@@ -9,7 +9,8 @@
  *
  *      a ==send==> the oldest receive of b, copied -> two completions -> own_poll() -> deliver, by hand -> callbacks
  *
- *      own_backend [EAL arguments]      prints what b received, and how every op ended
+ *      cc -D_GNU_SOURCE own_backend.c $(pkg-config --cflags --libs pollux) -o own_backend
+ *      ./own_backend --no-huge --no-shconf --no-pci -m 64 -l 0      prints what b received, and how every op ended
  */
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 #include <rte_eal.h>
 
-#include "plx_conn_attach.h"
+#include <plx_conn_attach.h>
 
 #define DEPTH 8
 

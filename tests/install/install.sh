@@ -134,6 +134,19 @@ cxx_program_on_the_static_library() {
 	build_cxx pollux-static "$here/outside.c"
 	static_only
 }
+# The documented line and nothing else; each page includes as <plx_x.h>.
+page_compiles_with_the_installed_flags() {
+	awk -f "$SOURCE/tests/docs/examples.awk" "$SOURCE/doc/guide/conn.md" >"$tmp/page.c"
+	grep -F '#include <plx_conn.h>' "$tmp/page.c"
+	# shellcheck disable=SC2046 # flags
+	cc -D_GNU_SOURCE -c "$tmp/page.c" $(pkg-config --cflags pollux) -o "$tmp/page.o"
+}
+backend_of_ones_own() {
+	build_c pollux "$SOURCE/apps/examples/own_backend.c"
+	run "$tmp/program"
+	ends_with 0
+	grep -Fqx 'b has: hello hello' <<<"$out" || fail 'not what it prints'
+}
 driver_of_ones_own() {
 	build_c pollux "$SOURCE"/apps/examples/own_driver/*.c
 	run "$tmp/program" -- own0
@@ -149,6 +162,10 @@ driver_of_ones_own() {
 	grep -F 'devarg status=no: want a number' "$tmp/err" || fail 'the cause'
 }
 python_plays_through_the_c_abi() {
+	status=0
+	python3 "$here/pingpong.py" 2>"$tmp/err" || status=$?
+	ends_with 2
+	grep -F 'pingpong.py LIBPOLLUX_SO [ROUNDS]' "$tmp/err" || fail 'no usage'
 	python3 "$here/pingpong.py" --layout >"$tmp/layout.c"
 	grep -c _Static_assert "$tmp/layout.c"
 	# shellcheck disable=SC2046
@@ -171,9 +188,9 @@ headers_find_each_other() {
 	(cd "$include" && printf '#include <%s>\n' pollux/*.h) >"$tmp/all.c"
 	wc -l <"$tmp/all.c"
 	# shellcheck disable=SC2046,SC2086
-	gcc -std=c11 $strict $(pkg-config --cflags pollux) -fsyntax-only "$tmp/all.c"
+	gcc -std=c11 $strict "-I$include" $(pkg-config --cflags libdpdk) -fsyntax-only "$tmp/all.c"
 	# shellcheck disable=SC2046,SC2086
-	g++ -std=c++17 ${strict#* } $(pkg-config --cflags pollux) -fsyntax-only -x c++ "$tmp/all.c"
+	g++ -std=c++17 ${strict#* } "-I$include" $(pkg-config --cflags libdpdk) -fsyntax-only -x c++ "$tmp/all.c"
 	[[ ${PLX_TEST_SCALE-} = soak ]] || return 0
 	"$SOURCE/tests/headers/check.sh" "$include/pollux" "$include"/pollux/*.h -- gcc -x c -std=gnu11
 	"$SOURCE/tests/headers/check.sh" "$include/pollux" "$include"/pollux/*.h -- g++ -x c++ -std=c++17

@@ -5,7 +5,7 @@
 The C ABI from a language that inlines nothing: two connections of loopback0 play ping-pong, driven by ctypes.
 
     pingpong.py LIBPOLLUX_SO [ROUNDS]     plays
-    pingpong.py --layout                  prints a C program that checks the structs below against the headers
+    pingpong.py --layout                  prints C to compile with -c: it checks the structs below against the headers
 
 Only structs that a caller fills in or reads are mirrored; what is opaque stays a pointer, and an op is used through
 the exported twins of the inline functions.
@@ -81,7 +81,7 @@ LEN = 64
 
 
 def layout():
-    """A C program that fails to compile where a mirror is wrong."""
+    """C to compile with -c; it fails to where a mirror is wrong."""
     print('#include <pollux/plx_conn.h>\n#include <pollux/plx_memory.h>\n#include <pollux/plx_poller.h>')
     for struct in STRUCTS:
         name = struct.__name__
@@ -215,6 +215,9 @@ def play(lib, rounds):
 def main():
     if sys.argv[1:] == ['--layout']:
         return layout()
+    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith('-') or not ''.join(sys.argv[2:] or '1').isdigit():
+        print('usage: pingpong.py LIBPOLLUX_SO [ROUNDS] | --layout (C to compile with -c)', file=sys.stderr)
+        return 2
     lib = load(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
     arguments = (c_char_p * 8)(b'pingpong.py', b'--no-huge', b'--no-shconf', b'--no-pci', b'-m', b'64', b'-l', b'0')
@@ -223,8 +226,8 @@ def main():
     play(lib, rounds)
     ok(lib.rte_eal_cleanup(), 'EAL')
     print(f'{rounds} pings and {rounds} pongs verified, library {lib.plx_version().decode()}')
-    return None
+    return 0
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

@@ -74,6 +74,7 @@ run(const char *name)
 	struct plx_qp_addr self;
 
 	ok(plx_poller_add_cq(poller, cq, d), "poller");
+	ok(plx_poller_add_hook(poller, plx_dispatcher_hook, d), "poller");
 	ok(plx_poller_add_hook(poller, plx_conn_group_hook, group), "poller");
 	plx_qp_path_default(&conf.path);
 	conn = made(plx_conn_create(&conf), "connection");
