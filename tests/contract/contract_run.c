@@ -54,6 +54,13 @@ answers_like_rxe(const char *spec)
 	return strncmp(spec, "rxe", 3) == 0 || strstr(spec, "status=rxe") != NULL;
 }
 
+/** The null device completes each send by itself, and has no netdev: groups that wait for data would wait in vain. */
+static bool
+waits_for_data(const char *group)
+{
+	return strncmp(contract.spec, "null", 4) == 0 && !in_list("memory,queue", group);
+}
+
 int
 contract_run(const char *device, const char *wanted)
 {
@@ -83,7 +90,12 @@ contract_run(const char *device, const char *wanted)
 	contract.name[len] = '\0';
 	contract.rxe = answers_like_rxe(device);
 	for (unsigned int i = 0; i < NB_OF(groups); i++) {
-		if (in_list(wanted, groups[i].name))
+		if (!in_list(wanted, groups[i].name))
+			continue;
+		if (waits_for_data(groups[i].name))
+			printf("skip: contract/%s: needs a device that moves data; %s moves none\n", groups[i].name,
+				contract.name);
+		else
 			failed += _cmocka_run_group_tests(groups[i].name, groups[i].tests,
 				groups[i].nb_tests, device_open, device_close);
 		fflush(stdout);

@@ -117,6 +117,12 @@ a_missing_capability_is_named() {
 	ends_with 77
 	prints 'skip: rnr/rnr: needs RNR retries: not on null0' 'Test Skipped'
 }
+contract_skips_by_name_what_null_cannot() {
+	run "$plx_test" -d null0 contract_autotest
+	ends_with 0
+	prints 'skip: contract/transfer: needs a device that moves data; null0 moves none' 'Test OK'
+	prints_like 'OK . fresh_cq_is_empty'
+}
 an_unknown_device_is_named() {
 	run "$planted" -d nope0 good_autotest
 	ends_with 2
