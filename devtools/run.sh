@@ -6,7 +6,8 @@
 #
 #   devtools/run.sh                          a benchmark on the loopback device
 #   devtools/run.sh -q 128 --json -          arguments are plx-perf's own
-#   devtools/run.sh -l 0-1 -- -q 128         EAL's before the --, then plx-perf's
+#   devtools/run.sh -l 0-1 -- --handoff off -q 128
+#                                            EAL's before the --, then plx-perf's
 #
 # What the set-up and the build say goes to stderr: stdout is plx-perf's.
 set -eu

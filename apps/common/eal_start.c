@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -12,6 +13,22 @@
 #include <rte_lcore.h>
 
 #include "app_cause.h"
+
+/** "0,1" */
+static void
+cpus_text(const cpu_set_t *cpus, char *text, size_t size)
+{
+	const char *comma = "";
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (int cpu = 0; cpu < CPU_SETSIZE && len + 8 < size; cpu++) {
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		len += (size_t)snprintf(text + len, size - len, "%s%d", comma, cpu);
+		comma = ",";
+	}
+}
 
 /** EAL prints usage and more on stdout, which is for results. */
 static int
@@ -35,7 +52,9 @@ int
 app_eal_start(struct app_args *args, struct app_machine *machine, struct app_error *error)
 {
 	struct app_eal_seen seen;
+	const char *cause;
 	char text[1024];
+	bool lcores;
 	int err;
 
 	app_machine_ask(machine);
@@ -52,8 +71,12 @@ app_eal_start(struct app_args *args, struct app_machine *machine, struct app_err
 		return 0;
 	err = -rte_errno;
 	app_eal_scan(args, &seen, error);
-	return app_fail(error, err, "EAL does not start: %s%s%s", app_cause(rte_strerror(-err)),
-		seen.unknown != NULL ? "; not known: " : "", seen.unknown != NULL ? seen.unknown : "");
+	cause = app_cause(rte_strerror(-err));
+	cpus_text(&machine->cpus, text, sizeof(text));
+	lcores = strstr(cause, "unavailable") != NULL; /* "lcore 2 unavailable" */
+	return app_fail(error, err, "EAL does not start: %s%s%s%s%s", cause,
+		seen.unknown != NULL ? "; not known: " : "", seen.unknown != NULL ? seen.unknown : "",
+		lcores ? "; this process may use CPUs " : "", lcores ? text : "");
 }
 
 void
@@ -61,14 +84,9 @@ app_lcore_text(unsigned int lcore, char *text, size_t size)
 {
 	rte_cpuset_t cpus = rte_lcore_cpuset(lcore);
 	size_t len = (size_t)snprintf(text, size, "%u@", lcore);
-	const char *comma = "";
 
-	for (int cpu = 0; cpu < CPU_SETSIZE && len + 8 < size; cpu++) {
-		if (!CPU_ISSET(cpu, &cpus))
-			continue;
-		len += (size_t)snprintf(text + len, size - len, "%s%d", comma, cpu);
-		comma = ",";
-	}
+	if (len < size)
+		cpus_text(&cpus, text + len, size - len);
 }
 
 bool

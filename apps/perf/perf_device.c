@@ -30,9 +30,9 @@ perf_choose_lcores(struct perf *perf)
 	if (rte_lcore_count() < need)
 		return app_fail(&perf->error, -EINVAL,
 			"--handoff %s needs %u lcores (main, poller%s), EAL has %u: "
-			"see -l and --lcores",
+			"see -l and --lcores%s",
 			perf->opts.handoff ? "on" : "off", need, perf->opts.handoff ? ", worker" : "",
-			rte_lcore_count());
+			rte_lcore_count(), perf->opts.handoff && rte_lcore_count() == 2 ? ", or --handoff off" : "");
 	perf->main_lcore = rte_get_main_lcore();
 	perf->poller_lcore = rte_get_next_lcore(-1, 1, 0);
 	perf->worker_lcore = perf->opts.handoff ? rte_get_next_lcore(perf->poller_lcore, 1, 0) : LCORE_ID_ANY;

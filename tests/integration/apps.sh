@@ -69,6 +69,25 @@ pingpong_refuses_bad_options() {
 	run -z
 	ends_with 2
 	last_names plx-pingpong -d -n
+	run extra
+	ends_with 2
+	last_names plx-pingpong extra
+}
+pingpong_prints_its_options() {
+	run -h
+	ends_with 0
+	prints '\[-d DEVICE\] \[-n ROUNDS\]'
+}
+pingpong_refuses_a_device_that_carries_nothing() {
+	run -d null0
+	ends_with 2
+	last_names plx-pingpong 'null devices carry no bytes'
+}
+pingpong_names_the_cpus_that_there_are() {
+	[[ ! -e /sys/devices/system/cpu/cpu127 ]] || return 0
+	run --no-huge --no-shconf --no-pci -m 64 -l 0,127 --
+	ends_with 2
+	last_names plx-pingpong 'lcore 127' 'may use CPUs'
 }
 
 # ---- plx-info
@@ -104,6 +123,9 @@ info_names_a_bad_devarg() {
 	run -d loopback0,no_such_key=1
 	ends_with 2
 	last_names plx-info no_such_key
+	run -d loopback0,grant=zzz
+	ends_with 2
+	grep -F 'devarg grant=zzz: not one of exact, ' "$tmp/err" || fail 'wants all choices'
 }
 info_refuses_bad_options() {
 	run -z

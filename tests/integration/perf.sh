@@ -282,10 +282,15 @@ limits_are_told_with_numbers() {
 	run -- -q 64 -s 16m
 	ends_with 2
 	last_begins '-q 64 --depth 16 -s 16777216: no 16384 MiB for 16 buffers each: '
+	run --no-huge --no-shconf --no-pci -m 16 -- -q 100 --depth 256 -n 1000
+	ends_with 2
+	last_begins 'ops: op pool perf: no ' # the dispatcher's name
 }
 bad_fault_script_is_shown() { refuses "--fault 'drop x': rule 1, column 6: expected cqe, found \"x\"" -- --fault 'drop x'; }
 too_few_lcores_are_counted() {
 	refuses '--handoff on needs 3 lcores (main, poller, worker), EAL has 1: see -l and --lcores' --no-huge -l 0 -- -n 1
+	refuses '--handoff on needs 3 lcores (main, poller, worker), EAL has 2: see -l and --lcores, or --handoff off' \
+		--no-huge --lcores '0@0,1@0' -- -n 1
 	refuses '--handoff off needs 2 lcores (main, poller), EAL has 1: see -l and --lcores' --no-huge -l 0 -- -n 1 --handoff off
 }
 # case 14.1: without hugepages, as in a container
@@ -301,7 +306,9 @@ eal_arguments_start_or_are_refused_by_name() {
 	refuses 'EAL options --huge-unlink and --no-huge exclude each other' --no-huge --huge-unlink -- -n 1
 	refuses "EAL option --socket-mem '': empty" --no-huge --socket-mem= -- -n 1
 	refuses "EAL argument 'no-huge' is no option: --no-huge is" no-huge -- -n 1
-	refuses 'EAL does not start: core 999 unavailable' --no-huge --lcores 0@999 -- -n 1
+	run --no-huge --lcores 0@999 -- -n 1
+	ends_with 2
+	last_begins 'EAL does not start: core 999 unavailable; this process may use CPUs '
 }
 defaults_of_eal_are_printed() {
 	run -q 1 -n 1
