@@ -97,13 +97,20 @@ take_turns(const struct bench *b, struct bench_work *works, unsigned int n, uint
 
 /* ---- windows ------------------------------------------------------------------------------- */
 
+/* One function under one name: callgrind begins and ends with it. */
+#ifdef __clang__
+#define NEVER_COPIED __attribute__((noinline))
+#else
+#define NEVER_COPIED __attribute__((noinline, noclone))
+#endif
+
 /**
  * Callgrind sets its counters to zero when this begins and writes them out when it ends (devtools/bench.sh says so to it
  * by this name), so it must stay a function.
  */
-__attribute__((noinline, noclone)) void bench_window(void (*run)(void *, uint64_t), void *arg, uint64_t nb_ops);
+NEVER_COPIED void bench_window(void (*run)(void *, uint64_t), void *arg, uint64_t nb_ops);
 
-__attribute__((noinline, noclone)) void
+NEVER_COPIED void
 bench_window(void (*run)(void *, uint64_t), void *arg, uint64_t nb_ops)
 {
 	run(arg, nb_ops);
