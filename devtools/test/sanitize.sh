@@ -12,6 +12,10 @@
 #                 the default one orders with fences, which TSan cannot see
 #   build-clang   the other compiler, no sanitizer
 #   build         valgrind (definite leaks, memory errors) over both
+#
+# Where EAL alone takes seconds to start (TSan, valgrind), a room's unit tests
+# share one process, that of plx-test, but for those that have to be alone.
+# The soak has a process for each.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -50,7 +54,13 @@ case ${1:-} in
 build) build_all ;;
 run)
 	# Everything is 5 to 30 times slower here: small rounds, unless soaking.
-	if [[ ${PLX_TEST_SCALE-} = soak ]]; then unset PLX_TEST_SCALE; else export PLX_TEST_SCALE=small; fi
+	if [[ ${PLX_TEST_SCALE-} = soak ]]; then
+		slow_unit=unit
+		unset PLX_TEST_SCALE
+	else
+		slow_unit='fast-tests alone'
+		export PLX_TEST_SCALE=small
+	fi
 	export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 	ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=$(suppressions lsan)
 	TSAN_OPTIONS=$(suppressions tsan)second_deadlock_stack=1
@@ -58,10 +68,10 @@ run)
 	# The shadow memory of gcc 12 needs an address space that is not shuffled.
 	wrap='setarch -R'
 	run build-asan asan 4 unit contract
-	run build-tsan tsan 8 unit contract
+	run build-tsan tsan 8 $slow_unit contract
 	run build-clang clang 2 unit contract
 	wrap=$here/valgrind.sh
-	run build valgrind 10 unit contract
+	run build valgrind 10 $slow_unit contract
 	;;
 *) echo "usage: $0 build|run" >&2; exit 1 ;;
 esac
