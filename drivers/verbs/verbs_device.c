@@ -9,6 +9,7 @@
 
 #include "verbs_impl.h"
 
+#include <endian.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,7 @@ device_caps_fill(struct plx_device_caps *caps, const struct ibv_device_attr *att
 		.max_sge_rd = attr->max_sge_rd > 0 ? RTE_MIN(attr->max_sge_rd, attr->max_sge) : attr->max_sge,
 		.max_rd_atomic = max_rd_atomic(attr),
 		.max_mr_size = attr->max_mr_size,
+		.guid = be64toh(attr->node_guid),
 		.nb_ports = attr->phys_port_cnt,
 		/* The kernel reports no atomics at all for a device that would reply in big endian
 		 * (mlx5: "advertise IB_ATOMIC_HCA" only in host endianness). */

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <rte_errno.h>
 
@@ -134,12 +135,23 @@ device_ops_fill(struct plx_device_ops *ops)
 	FILL(ops->qp_query_state, no_qp_op);
 }
 
+/** A number that no other device of this process has; the process id keeps other processes' apart. */
+static uint64_t
+guid_make(void)
+{
+	static uint32_t last; /* atomic */
+
+	return (uint64_t)getpid() << 32 | __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
 void
 plx_device_init(struct plx_device *dev, const struct plx_driver *driver, const char *name)
 {
 	dev->driver = driver;
 	dev->ops = driver->ops;
 	device_ops_fill(&dev->ops);
+	if (dev->caps.guid == 0)
+		dev->caps.guid = guid_make();
 	dev->nb_pds = 0;
 	dev->nb_cqs = 0;
 	/* plx_device_open() has refused longer names; a wrapper's may be cut. */

@@ -88,6 +88,7 @@ struct plx_device_caps {
 	uint32_t max_inline;
 	uint32_t max_rd_atomic; /**< reads and atomics in flight per QP, either side */
 	uint64_t max_mr_size;
+	uint64_t guid;		/**< which device: its node GUID, or of a software device a number that no other has in this process */
 	uint32_t nb_ports;
 	uint32_t atomic_big_endian; /**< 1: the provider replies with atomics in big endian */
 	int socket_id;		    /**< NUMA node, or SOCKET_ID_ANY */

@@ -77,6 +77,7 @@ capabilities_make_sense(void **state)
 	assert_true(caps->max_qp_wr > 0 && caps->max_cqe > 0);
 	assert_true(caps->max_sge > 0 && caps->max_sge_rd > 0 && caps->max_sge_rd <= caps->max_sge);
 	assert_true(caps->max_mr_size > 0);
+	assert_true(caps->guid != 0);
 	assert_true(caps->nb_ports > 0);
 	assert_true(caps->atomic_big_endian <= 1);
 }

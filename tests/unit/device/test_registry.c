@@ -107,6 +107,20 @@ empty_slots_refuse(void **state)
 }
 
 static void
+each_device_without_a_guid_gets_one_of_its_own(void **state)
+{
+	static const struct plx_driver driver = {.name = "empty"};
+	struct plx_device one = {0}, two = {0}, own = {.caps = {.guid = 7}};
+
+	plx_device_init(&one, &driver, "empty0");
+	plx_device_init(&two, &driver, "empty0");
+	plx_device_init(&own, &driver, "empty0");
+	assert_true(one.caps.guid != 0 && two.caps.guid != 0);
+	assert_true(one.caps.guid != two.caps.guid);
+	assert_int_equal(own.caps.guid, 7);
+}
+
+static void
 empty_post_slots_take_nothing(void **state)
 {
 	struct plx_fast_ops none = {0}, ops = plx_fast_with_stubs(&none);
@@ -134,6 +148,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_name_opens_with_and_without_arguments),
 	cmocka_unit_test(bad_names_and_arguments_are_refused),
 	cmocka_unit_test(empty_slots_refuse),
+	cmocka_unit_test(each_device_without_a_guid_gets_one_of_its_own),
 	cmocka_unit_test(empty_post_slots_take_nothing),
 };
 
