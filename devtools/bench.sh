@@ -21,7 +21,7 @@ set -euo pipefail
 
 from=$PWD
 cd "$(dirname "$0")/.."
-known='B1 B2 B3 B4 B5 B6 B8 B12'
+known='B1 B2 B3 B4 B5 B6 B7 B8 B12'
 json='' quick='' names=''
 usage() { echo "bench.sh: $1" >&2; exit 2; }
 while [[ $# != 0 ]]; do
@@ -39,7 +39,7 @@ names=${names:-$known}
 timed=${names/B3/} # B3 is the disassembly, not a run
 counted='' # those of one lcore
 for name in $timed; do
-	[[ " B4 B6 B12 " = *" $name "* ]] || counted+=" $name"
+	[[ " B4 B6 B7 B12 " = *" $name "* ]] || counted+=" $name"
 done
 [[ ! $json ]] || : >>"$json" || usage "--json $json: cannot be written"
 

@@ -21,7 +21,7 @@
  *      bench.h, bench.c      rounds, windows, rows              bench_rig.h     what product and twin run on
  *      bench_main.c          options, which benchmarks          life*.c         B1, B2, B8: an op's whole life
  *      bench_lcores.h        two lcores                hop*.c          B4: a completion for another lcore
- *                                                      pingpong.c      B6 and B12, on pair.c, line.h, flood.c
+ *                                                      pingpong.c      B6, B7, B12, on pair.c, line.h, flood.c
  *                                                      many.c          B5: many connections on one CQ
  *
  * Threads: all of it the main one's, lcore 0; a benchmark that needs others starts lcores 1 and 2 itself.
@@ -85,6 +85,7 @@ void bench_b2(struct bench *b);
 void bench_b4(struct bench *b);
 void bench_b5(struct bench *b);
 void bench_b6(struct bench *b);
+void bench_b7(struct bench *b);
 void bench_b8(struct bench *b);
 void bench_b12(struct bench *b);
 

@@ -37,6 +37,7 @@ static const struct bench_case cases[] = {
 	{"B4", bench_b4},
 	{"B5", bench_b5},
 	{"B6", bench_b6},
+	{"B7", bench_b7},
 	{"B8", bench_b8},
 	{"B12", bench_b12},
 };

@@ -36,9 +36,9 @@ flood_turn(void *arg)
 	if (!flood->on || n == 0)
 		return 0;
 	for (unsigned int i = 0; i < n; i++) {
-		plx_op_prep(flood->free[i], PLX_OPCODE_WRITE, (char *)region->addr + BENCH_REGION / 2, 8, region->lkey,
+		plx_op_prep(flood->free[i], PLX_OPCODE_WRITE, (char *)region->addr + region->len - BENCH_REGION / 2, 8, region->lkey,
 			write_done, flood);
-		plx_op_set_remote(flood->free[i], (uintptr_t)region->addr + BENCH_REGION - 8, region->rkey);
+		plx_op_set_remote(flood->free[i], (uintptr_t)region->addr + region->len - 8, region->rkey);
 	}
 	flood->nb_free = 0;
 	if (plx_conn_submit_burst(flood->conn, flood->free, (uint16_t)n, &err) != n)

@@ -3,12 +3,23 @@
  */
 #include "pair.h"
 
-#include <string.h>
-
 #include "bench.h"
+#include "line.h"
 #include "plx_clock.h"
 
-#define NB_LINES (2 * PAIR_RECVS)
+#define NB_PLACES (2 * PAIR_RECVS)
+
+char *
+pair_into(const struct pair_side *side, uint64_t n)
+{
+	return side->memory + n % PAIR_RECVS * side->pair->place;
+}
+
+char *
+pair_from(const struct pair_side *side, uint64_t n)
+{
+	return side->memory + (PAIR_RECVS + n % PAIR_RECVS) * side->pair->place;
+}
 
 /* ---- the game ------------------------------------------------------------------------------ */
 
@@ -24,13 +35,14 @@ static void
 send_next(struct pair_side *side)
 {
 	uint64_t n = side->nb_sent++;
-	char *from = side->memory + (PAIR_RECVS + n % PAIR_RECVS) * RTE_CACHE_LINE_SIZE;
+	uint32_t len = side->pair->len;
+	char *from = pair_from(side, n);
 	struct plx_op *op = plx_op_get(side->d->pool);
 
 	if (op == NULL)
 		bench_broken("out of ops");
-	memcpy(from, &n, PAIR_LEN);
-	plx_op_prep_send(op, from, PAIR_LEN, side->pair->region->lkey, send_done, NULL);
+	line_stamp(from, len, n);
+	plx_op_prep_send(op, from, len, side->pair->region->lkey, send_done, NULL);
 	bench_ok(plx_conn_submit(side->conn, op), "send");
 }
 
@@ -39,7 +51,7 @@ static void recv_done(struct plx_op *op, void *arg);
 static void
 recv_post(struct pair_side *side, struct plx_op *op, void *into)
 {
-	plx_op_prep_recv(op, into, PAIR_LEN, side->pair->region->lkey, recv_done, side);
+	plx_op_prep_recv(op, into, side->pair->len, side->pair->region->lkey, recv_done, side);
 	bench_ok(plx_conn_submit(side->conn, op), "receive");
 }
 
@@ -64,7 +76,7 @@ recv_done(struct plx_op *op, void *arg)
 
 	if (op->status != PLX_ST_SUCCESS)
 		return; /* flushed by the close, and put by it */
-	if (op->byte_len != PAIR_LEN || memcmp(into, &side->nb_got, PAIR_LEN) != 0)
+	if (op->byte_len != side->pair->len || !line_is_stamped(into, op->byte_len, side->nb_got))
 		bench_broken("what arrived is not what was sent");
 	side->nb_got++;
 	/* The answer first: there are more receives. */
@@ -80,7 +92,7 @@ pair_begin(struct pair_side *side)
 {
 	bench_ok(plx_op_get_bulk(side->d->pool, side->recvs, PAIR_RECVS), "ops");
 	for (unsigned int i = 0; i < PAIR_RECVS; i++)
-		recv_post(side, side->recvs[i], side->memory + i * RTE_CACHE_LINE_SIZE);
+		recv_post(side, side->recvs[i], pair_into(side, i));
 }
 
 void
@@ -128,7 +140,7 @@ side_make(struct pair *pair, unsigned int i, unsigned int more)
 		.pd = pair->pd, .cap = {.send_depth = 16, .recv_depth = PAIR_RECVS}, .home = i + 1, .closed_cb = closed, .arg = side};
 
 	*side = (struct pair_side){.pair = pair, .lcore = i + 1};
-	side->memory = (char *)pair->region->addr + i * NB_LINES * RTE_CACHE_LINE_SIZE;
+	side->memory = (char *)pair->region->addr + i * NB_PLACES * pair->place;
 	side->cq = bench_need(plx_cq_create(pair->dev, 16 + PAIR_RECVS + more), "CQ");
 	side->d = bench_need(plx_dispatcher_create(&d), "dispatcher");
 	group.dispatcher = side->d;
@@ -144,15 +156,17 @@ side_make(struct pair *pair, unsigned int i, unsigned int more)
 }
 
 void
-pair_make(struct pair *pair, unsigned int more)
+pair_make(struct pair *pair, uint32_t len, unsigned int more)
 {
 	static const unsigned int lcores[] = {1, 2};
 	struct plx_control_conf control = {.lcores = lcores, .nb_lcores = 2};
 	struct plx_qp_addr addr[2];
 
-	*pair = (struct pair){.dev = bench_need(plx_device_open("loopback0"), "loopback0")};
+	*pair = (struct pair){.dev = bench_need(plx_device_open("loopback0"), "loopback0"),
+		.len = len,
+		.place = RTE_ALIGN_CEIL((size_t)len, RTE_CACHE_LINE_SIZE)};
 	pair->pd = bench_need(plx_pd_create(pair->dev), "PD");
-	pair->region = bench_need(plx_region_alloc(pair->pd, BENCH_REGION, PLX_ACCESS_ALL), "memory");
+	pair->region = bench_need(plx_region_alloc(pair->pd, BENCH_REGION + 2 * NB_PLACES * pair->place, PLX_ACCESS_ALL), "memory");
 	pair->control = bench_need(plx_control_create(&control), "control thread");
 	for (unsigned int i = 0; i < 2; i++) {
 		side_make(pair, i, more);

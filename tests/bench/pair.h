@@ -7,20 +7,21 @@
 /**
  * @file
  * Two lcores, each with all of its own (dispatcher, CQ, group, poller), and a connection between them on loopback, over
- * which 8 bytes go there and back. Run to completion: the callback of a receive sends.
+ * which messages go there and back. Run to completion: the callback of a receive sends.
  *
  *      lcore 1: side 0                              lcore 2: side 1
  *      send n  --------------------------------->   receive, callback: compare, post the receive again, send n
  *      receive, callback: compare,      <--------
  *      the receive again, t, send n + 1
  *
- * B6 measures it beside a bare cache line. In B12 a neighbour on side 0's CQ writes as fast as it can.
+ * B6 measures it beside a bare cache line, B7 with longer messages beside a copy and a cache line. In B12 a neighbour on
+ * side 0's CQ writes as fast as it can.
  */
 
 #include "bench_rig.h"
 #include "plx_hist.h"
 
-#define PAIR_LEN   8
+#define PAIR_LEN   8 /* of a number: a message begins and ends with its own */
 #define PAIR_RECVS 4
 
 struct pair;
@@ -34,7 +35,7 @@ struct pair_side {
 	struct plx_poller *poller;
 	struct plx_conn *conn;
 	struct plx_op *recvs[PAIR_RECVS];
-	char *memory;	  /**< cache lines: PAIR_RECVS to receive in, as many to send from */
+	char *memory;	  /**< PAIR_RECVS places to receive in, as many to send from */
 	uint64_t nb_sent;
 	uint64_t nb_got;
 	unsigned int nb_closed;
@@ -47,12 +48,17 @@ struct pair {
 	struct plx_region *region;
 	struct plx_control *control;
 	struct pair_side side[2];
+	uint32_t len;	       /**< of a message */
+	size_t place;	       /**< bytes from one place to the next */
 	uint64_t until;	       /**< pongs that end the round */
 	struct plx_hist *hist; /**< round trips in ticks; NULL: warm-up */
 };
 
-/** On the main lcore; CQs have room for @p more CQEs. */
-void pair_make(struct pair *pair, unsigned int more);
+/** On the main lcore: messages of @p len bytes, PAIR_LEN at least; CQs have room for @p more CQEs. */
+void pair_make(struct pair *pair, uint32_t len, unsigned int more);
+/** Where message @p n of a side is received, and sent from. */
+char *pair_into(const struct pair_side *side, uint64_t n);
+char *pair_from(const struct pair_side *side, uint64_t n);
 /** Post the receives of a side: on its lcore, once. */
 void pair_begin(struct pair_side *side);
 /** Side 0: @p n pings, each answered before the next; the other lcore turns side 1's poller meanwhile. */

@@ -4,7 +4,8 @@
 
 /**
  * @file
- * B6: 8 bytes there and back over loopback, beside a bare cache line. B12: the same beside a flood.
+ * B6: 8 bytes there and back over loopback, beside a bare cache line. B7: 64 bytes to 1 MiB, beside one memcpy of them and
+ * a cache line, between the same places. B12: B6 beside a flood.
  *
  * The asking lcore leads: it says in `mode` what the answering one does, and rounds take turns. All times are of round
  * trips; what is printed is half of one.
@@ -21,6 +22,7 @@
 #include "pair.h"
 
 #define PINGS 512 /* of a round */
+#define BYTES (16u << 20) /* of a round, at most */
 
 enum mode { MODE_LINE, MODE_PAIR, MODE_END };
 
@@ -29,6 +31,8 @@ struct game {
 	struct pair pair;
 	struct flood *flood; /**< B12 */
 	struct line line;
+	struct line_cargo cargo[2]; /**< of asking and answering lcore; len 0: none */
+	uint64_t nb_pings;	    /**< of a round */
 	uint32_t mode __rte_cache_aligned; /**< atomic */
 	uint32_t answering;		   /**< atomic: the mode that the answering lcore is in */
 	struct plx_hist *line_hist;
@@ -37,6 +41,15 @@ struct game {
 };
 
 /* ---- the answering lcore ------------------------------------------------------------------- */
+
+static void
+line_play(struct game *game)
+{
+	if (game->cargo[1].len == 0)
+		line_answer(&game->line, NULL);
+	else
+		line_answer(&game->line, &game->cargo[1]);
+}
 
 static int
 answer(void *arg)
@@ -49,7 +62,7 @@ answer(void *arg)
 	while ((mode = __atomic_load_n(&game->mode, __ATOMIC_ACQUIRE)) != MODE_END) {
 		__atomic_store_n(&game->answering, mode, __ATOMIC_RELEASE);
 		if (mode == MODE_LINE)
-			line_answer(&game->line);
+			line_play(game);
 		else
 			plx_poller_once(side->poller);
 	}
@@ -72,8 +85,15 @@ set_mode(struct game *game, uint32_t mode)
 static void
 line_round(struct game *game, bool warm)
 {
+	struct plx_hist *hist = warm ? NULL : game->line_hist;
+
 	set_mode(game, MODE_LINE);
-	line_ask(&game->line, PINGS, warm ? NULL : game->line_hist);
+	if (game->cargo[0].len == 0)
+		line_ask(&game->line, NULL, game->nb_pings, hist);
+	else
+		line_ask(&game->line, &game->cargo[0], game->nb_pings, hist);
+	if (game->line.nb_torn != 0)
+		bench_broken("what was copied is not what arrived");
 }
 
 static void
@@ -81,7 +101,7 @@ pair_round(struct game *game, struct plx_hist *hist, bool warm)
 {
 	set_mode(game, MODE_PAIR);
 	game->pair.hist = warm ? NULL : hist;
-	pair_play(&game->pair, PINGS);
+	pair_play(&game->pair, game->nb_pings);
 }
 
 static int
@@ -130,14 +150,32 @@ put_ratio(const char *key, const struct plx_hist *above, const struct plx_hist *
 	bench_put(key, bench_percentile_ns(above, percent) / bench_percentile_ns(below, percent));
 }
 
+/** The twin's copies go from where the product sends to where it receives. */
 static void
-play(struct game *game, struct bench *b, struct flood *flood)
+cargo_make(struct game *game)
 {
-	*game = (struct game){.b = b, .flood = flood, .answering = MODE_END};
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct pair_side *side = &game->pair.side[i], *other = &game->pair.side[1 - i];
+
+		game->cargo[i] = (struct line_cargo){.from = pair_from(side, 0),
+			.to = pair_into(other, 0),
+			.into = pair_into(side, 0),
+			.place = game->pair.place,
+			.len = game->pair.len,
+			.nb = PAIR_RECVS};
+	}
+}
+
+static void
+play(struct game *game, struct bench *b, uint32_t len, struct flood *flood)
+{
+	*game = (struct game){.b = b, .flood = flood, .nb_pings = RTE_MIN(PINGS, BYTES / 2 / len), .answering = MODE_END};
 	game->line_hist = bench_hist();
 	game->alone_hist = bench_hist();
 	game->flood_hist = bench_hist();
-	pair_make(&game->pair, flood != NULL ? FLOOD_CQES : 0);
+	pair_make(&game->pair, len, flood != NULL ? FLOOD_CQES : 0);
+	if (len > PAIR_LEN)
+		cargo_make(game);
 	if (flood != NULL)
 		flood_make(flood, &game->pair);
 	bench_run_lcores(ask, answer, game);
@@ -161,7 +199,7 @@ bench_b6(struct bench *b)
 
 	if (b->count)
 		return; /* two lcores */
-	play(&game, b, NULL);
+	play(&game, b, PAIR_LEN, NULL);
 	bench_row(b);
 	bench_put("raw", bench_percentile_ns(game.line_hist, 50) / 2);
 	bench_put("plx", bench_percentile_ns(game.alone_hist, 50) / 2);
@@ -174,6 +212,40 @@ bench_b6(struct bench *b)
 	game_free(&game);
 }
 
+/** One length: medians, and by how much one memcpy with a cache line is faster. */
+static void
+put_len(const struct game *game, uint32_t len)
+{
+	double raw = bench_percentile_ns(game->line_hist, 50) / 2, plx = bench_percentile_ns(game->alone_hist, 50) / 2;
+	char key[32];
+
+	snprintf(key, sizeof(key), "raw_%u", len);
+	bench_put(key, raw);
+	snprintf(key, sizeof(key), "plx_%u", len);
+	bench_put(key, plx);
+	snprintf(key, sizeof(key), "rate_%u", len);
+	bench_put(key, raw / plx);
+	snprintf(key, sizeof(key), "gbytes_%u", len);
+	bench_put(key, len / plx);
+}
+
+void
+bench_b7(struct bench *b)
+{
+	static const uint32_t lens[] = {64, 512, 4096, 65536, 1u << 20};
+	static struct game game;
+
+	if (b->count)
+		return;
+	bench_row(b);
+	for (unsigned int i = 0; i < RTE_DIM(lens); i++) {
+		play(&game, b, lens[i], NULL);
+		put_len(&game, lens[i]);
+		game_free(&game);
+	}
+	bench_row_end();
+}
+
 void
 bench_b12(struct bench *b)
 {
@@ -182,7 +254,7 @@ bench_b12(struct bench *b)
 
 	if (b->count)
 		return;
-	play(&game, b, &flood);
+	play(&game, b, PAIR_LEN, &flood);
 	bench_row(b);
 	bench_put("raw", bench_percentile_ns(game.alone_hist, 99) / 2);
 	bench_put("plx", bench_percentile_ns(game.flood_hist, 99) / 2);
