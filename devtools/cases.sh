@@ -2,17 +2,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) The Pollux authors
 #
-# Which numbered cases do the tests claim to cover?
+# Which numbered cases have a test, and which wait for a room that is not built yet?
 #
-#   devtools/cases.sh              one line per id:  2.14  tests/unit/op/table.c:stale_id_is_refused
-#   devtools/cases.sh TABLE.tsv    then also each id of the table that no test names
+#   devtools/cases.sh
 #
-# A test claims ids in a comment, "case 2.14" or "cases 1.1 1.2", right above
-# itself or indented in its body. TABLE's first column holds the ids; exit
-# status 1 when one of them has no test.
+#   2.14  tests/unit/op/table.c:stale_id_is_refused
+#   7.1   waits for cm
+#   14.2  no test: the environment's
+#
+# tests/cases.tsv says what each is about, a failure that users of this field
+# have met, and what it waits for, or why it has none ("no test: ..."). A test claims ids in a comment, "case 2.14" or "cases 1.1 1.2",
+# right above itself or indented in its body.
+#
+# Exit status 1 when a case neither has a test nor waits, has both, or is
+# claimed and not in the table.
 set -euo pipefail
 
-table=${1:+$(realpath "$1")}
+[[ $# = 0 ]] || { echo "usage: $0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 
 # shellcheck disable=SC2016 # awk's own
@@ -47,12 +53,21 @@ claims() { # ID \t FILE:TEST, sorted by id
 		END { flush("(file)") }' | sort -u | sort -s -t . -k 1,1n -k 2,2n
 }
 
-claimed=$(claims)
-[[ ! $claimed ]] || echo "$claimed"
-[[ $table ]] || exit 0
-
-untested=$(awk -F '\t' 'FNR == NR { has[$1]; next } $1 ~ /^[0-9]+\.[0-9]+$/ && !($1 in has) { print $1 }' \
-	<(echo "$claimed") "$table")
-[[ $untested ]] || exit 0
-echo "without a test: $(tr '\n' ' ' <<<"$untested")"
-exit 1
+claims | awk -F '\t' '
+	FNR == NR { tests[$1] = tests[$1] " " $2; next }
+	FNR == 1 { next }
+	function bad(what) { print $1 "\t" what; failed = 1 }
+	{
+		known[$1]
+		n = split(tests[$1], list, " ")
+		for (i = 1; i <= n; i++) print $1 "\t" list[i]
+		if ($2 == "-" && n == 0) bad("NO TEST: " $3)
+		else if ($2 ~ /^no test: / && n == 0) print $1 "\t" $2
+		else if ($2 != "-" && n == 0) print $1 "\twaits for " $2
+		else if ($2 != "-") bad("HAS A TEST; the table says: " $2)
+	}
+	END {
+		for (id in tests)
+			if (!(id in known)) { print id "\tCLAIMED, and not in the table"; failed = 1 }
+		exit failed
+	}' - tests/cases.tsv
