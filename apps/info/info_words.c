@@ -35,6 +35,9 @@ info_limits(const struct plx_device_caps *caps, struct info_limit limits[INFO_NB
 		{"reads and atomics in flight", "max_rd_atomic", caps->max_rd_atomic},
 		{"CQs", "max_cq", caps->max_cq},
 		{"CQEs of a CQ", "max_cqe", caps->max_cqe},
+		{"SRQs", "max_srq", caps->max_srq},
+		{"WRs of an SRQ", "max_srq_wr", caps->max_srq_wr},
+		{"SGEs of an SRQ's WR", "max_srq_sge", caps->max_srq_sge},
 		{"MRs", "max_mr", caps->max_mr},
 		{"bytes of an MR", "max_mr_size", caps->max_mr_size},
 	};

@@ -182,6 +182,7 @@ plx_fault_wrap(struct plx_device *inner, const char *script)
 	snprintf(name, sizeof(name), "fault:%s", plx_device_name(inner));
 	plx_device_init(&dev->base, &fault_driver, name);
 	dev->base.caps = *plx_device_caps(inner);
+	dev->base.caps.flags &= ~(uint32_t)PLX_CAP_SRQ; /* not wrapped */
 	dev->inner = inner;
 	dev->script = parsed;
 	dev->fails_send = script_has(&parsed, FAULT_FAIL_SEND);

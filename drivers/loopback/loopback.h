@@ -49,7 +49,7 @@
  *   loopback_device.c   devices, ports, GIDs, PDs, MRs, CQs      loopback_args.c   limits from devargs
  *   loopback_qp.c       create, bring up, to error, destroy      loopback_pool.c   QP structs and numbers
  *   loopback_post.c     post: check, execute, complete           loopback_retry.c  stalls and flushes
- *   loopback_execute.c  what each kind of WR does
+ *   loopback_execute.c  what each kind of WR does                loopback_srq.c    shared receive queues
  */
 
 #include "plx_driver.h"
@@ -60,6 +60,7 @@
 #include "soft_keys.h"
 #include "soft_rq.h"
 #include "soft_sq.h"
+#include "soft_srq.h"
 
 struct loopback_qp;
 
@@ -78,6 +79,7 @@ struct loopback_device {
 	uint32_t reuse_qpn; /**< hand out the lowest free QP number, not the next one */
 
 	/* Under loopback_lock(). */
+	uint32_t nb_srqs;
 	uint32_t nb_qps;
 	uint32_t next_qpn;
 	uint32_t qp_mask;
@@ -139,6 +141,8 @@ struct loopback_qp {
 	uint32_t qp_num;
 	uint8_t status;	     /**< enum soft_status_mode */
 	bool recv_cqe_local; /**< the peer's owner polls recv_cq */
+	struct soft_srq *srq;	/**< where receives come from while rq has none, or NULL */
+	struct soft_rqe *taken; /**< whom we serve: the one it took from srq */
 
 	struct soft_rq rq __rte_cache_aligned; /**< the owner pushes, whom we serve pops */
 
@@ -165,6 +169,12 @@ static inline struct soft_cq *
 loopback_cq(const struct plx_cq *cq)
 {
 	return plx_container_of(cq, struct soft_cq, base);
+}
+
+static inline struct soft_srq *
+loopback_srq(const struct plx_srq *srq)
+{
+	return plx_container_of(srq, struct soft_srq, base);
 }
 
 static inline uint32_t
@@ -214,6 +224,12 @@ int loopback_qp_to_error(struct plx_qp *qp);
 int loopback_qp_query_state(struct plx_qp *qp);
 /** To ERR, and have the CQs flush it. Any thread that knows the QP alive. */
 void loopback_qp_fail(struct loopback_qp *qp);
+
+/* ---- loopback_srq.c ---- */
+struct plx_srq *loopback_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf);
+int loopback_srq_destroy(struct plx_srq *srq);
+int loopback_srq_arm(struct plx_srq *srq, uint32_t limit);
+int loopback_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
 
 /* ---- loopback_execute.c ---- */
 /** What came of a WR: an enum soft_fault, or one of these two. */

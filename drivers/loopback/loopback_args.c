@@ -23,6 +23,9 @@ static const struct limit {
 	{"max_cq", 1, 1 << 20, 65536, CAP(max_cq)},
 	{"max_cqe", 1, 1 << 24, 1 << 22, CAP(max_cqe)},
 	{"max_mr", 1, SOFT_KEYS_MAX, SOFT_KEYS_MAX, CAP(max_mr)},
+	{"max_srq", 0, 65534, 65534, CAP(max_srq)},
+	{"max_srq_wr", 1, 1 << 20, 1 << 20, CAP(max_srq_wr)},
+	{"max_srq_sge", 1, 256, 32, CAP(max_srq_sge)},
 	{"max_sge", 1, 256, 32, CAP(max_sge)},
 	{"max_inline", 0, 65536, 512, CAP(max_inline)},
 	{"max_rd_atomic", 0, 255, 16, CAP(max_rd_atomic)},
@@ -37,7 +40,7 @@ static const char *const statuses[] = {"iba", "rxe", NULL};
 static const char *const grants[] = {"exact", "pow2", "less", NULL};
 static const char *const qpns[] = {"next", "reuse", NULL};
 
-const char *const loopback_keys[] = {"max_qp", "max_qp_wr", "max_cq", "max_cqe", "max_mr", "max_sge", "max_inline",
+const char *const loopback_keys[] = {"max_qp", "max_qp_wr", "max_cq", "max_cqe", "max_mr", "max_srq", "max_srq_wr", "max_srq_sge", "max_sge", "max_inline",
 	"max_rd_atomic", "nb_ports", "nb_gids", "max_msg_sz", "mtu", "status", "grant", "qpn", NULL};
 
 static int

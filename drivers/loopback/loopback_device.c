@@ -50,6 +50,10 @@ caps_fill(struct plx_device_caps *caps)
 {
 	caps->kinds = PLX_LOOPBACK_KINDS | PLX_KIND(PLX_OPCODE_RECV);
 	caps->flags = PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE;
+	if (caps->max_srq > 0)
+		caps->flags |= PLX_CAP_SRQ;
+	else
+		caps->max_srq_wr = caps->max_srq_sge = 0;
 	caps->transports = 1u << PLX_TRANSPORT_RC;
 	caps->max_sge_rd = caps->max_sge;
 	caps->max_mr_size = UINT64_C(1) << 47;
@@ -245,6 +249,10 @@ const struct plx_driver plx_loopback_driver = {
 		.qp_limits = loopback_qp_limits,
 		.qp_create = loopback_qp_create,
 		.qp_destroy = loopback_qp_destroy,
+		.srq_create = loopback_srq_create,
+		.srq_destroy = loopback_srq_destroy,
+		.srq_arm = loopback_srq_arm,
+		.srq_query = loopback_srq_query,
 		.qp_local_addr = loopback_qp_local_addr,
 		.qp_bring_up = loopback_qp_bring_up,
 		.qp_to_error = loopback_qp_to_error,

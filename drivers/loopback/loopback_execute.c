@@ -66,6 +66,28 @@ remote_check(const struct loopback_qp *peer, const struct plx_wr *wr, uint32_t r
 
 /* ---- send ---------------------------------------------------------------------------------- */
 
+/** The receive that a message for @p peer goes into, or NULL. One of its own queue stays there until recv_release(). */
+static inline const struct soft_rqe *
+recv_get(struct loopback_qp *peer)
+{
+	const struct soft_rqe *rqe = soft_rq_peek(&peer->rq);
+
+	if (likely(rqe != NULL) || peer->srq == NULL)
+		return rqe;
+	return soft_srq_take(peer->srq, peer->taken) ? peer->taken : NULL;
+}
+
+/** Give the slot back. Returns the wr_id. */
+static inline uint64_t
+recv_release(struct loopback_qp *peer, const struct soft_rqe *rqe)
+{
+	uint64_t wr_id = rqe->wr_id;
+
+	if (likely(rqe != peer->taken))
+		soft_rq_pop(&peer->rq);
+	return wr_id;
+}
+
 static inline enum soft_fault
 recv_check(const struct loopback_qp *peer, const struct soft_rqe *rqe, uint32_t len)
 {
@@ -126,7 +148,7 @@ execute_send(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	peer = peer_get(qp);
 	if (unlikely(peer == NULL))
 		return LOOPBACK_SILENCE;
-	rqe = soft_rq_peek(&peer->rq);
+	rqe = recv_get(peer);
 	if (unlikely(rqe == NULL)) {
 		qp->stall.rnr_ns = peer->rnr_ns; /* its NAK says how long to wait */
 		return LOOPBACK_RNR;
@@ -135,8 +157,7 @@ execute_send(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	if (likely(fault == SOFT_OK))
 		soft_sge_copy(rqe->sges, wr->sg_list, *len);
 	/* The slot is given back before the CQE: who sees the CQE can post again. */
-	wr_id = rqe->wr_id;
-	soft_rq_pop(&peer->rq);
+	wr_id = recv_release(peer, rqe);
 	recv_complete(peer, wr_id, fault, *len);
 	if (unlikely(fault != SOFT_OK))
 		loopback_qp_fail(peer);

@@ -142,9 +142,13 @@ loopback_recv_flush(struct loopback_qp *qp, uint64_t wr_id)
 static int
 recv_post(struct loopback_qp *qp, const struct plx_wr *wr)
 {
-	if (likely(qp->flush.step != LOOPBACK_FLUSH_DONE))
-		return soft_rq_push(&qp->rq, wr);
-	if (wr->num_sge > qp->rq.max_sge)
+	int err;
+
+	if (likely(qp->flush.step != LOOPBACK_FLUSH_DONE)) {
+		err = soft_rq_push(&qp->rq, wr);
+		return unlikely(err != 0) && qp->srq != NULL ? -EINVAL : err; /* it has no queue of its own */
+	}
+	if (qp->srq != NULL || wr->num_sge > qp->rq.max_sge)
 		return -EINVAL;
 	loopback_recv_flush(qp, wr->wr_id);
 	return 0;
@@ -157,6 +161,22 @@ plx_loopback_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uin
 
 	for (uint16_t i = 0; i < n; i++) {
 		int refused = recv_post(qp, wrs[i]);
+
+		if (unlikely(refused != 0)) {
+			*err = refused;
+			return i;
+		}
+	}
+	return n;
+}
+
+uint16_t
+plx_loopback_post_srq_recv(struct plx_srq *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	struct soft_srq *srq = loopback_srq(base);
+
+	for (uint16_t i = 0; i < n; i++) {
+		int refused = soft_srq_push(srq, wrs[i]);
 
 		if (unlikely(refused != 0)) {
 			*err = refused;

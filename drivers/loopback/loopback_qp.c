@@ -15,6 +15,7 @@
 #include <rte_errno.h>
 
 #include "plx_log.h"
+#include "soft_mem.h"
 #include "soft_timer.h"
 
 int
@@ -33,15 +34,31 @@ loopback_qp_limits(struct plx_device *base, struct plx_qp_cap *cap)
 
 /* ---- create and destroy -------------------------------------------------------------------- */
 
+/** Its own receive queue; with an SRQ an empty one, and a place for the receive that a message takes. */
+static int
+recvs_init(struct loopback_qp *qp)
+{
+	const struct plx_qp_cap *cap = &qp->base.cap;
+	int err = soft_rq_init(&qp->rq, cap->recv_depth, cap->recv_sge);
+
+	qp->taken = NULL;
+	if (err != 0 || qp->srq == NULL)
+		return err;
+	qp->taken = soft_zalloc(sizeof(*qp->taken) + qp->srq->base.recv_sge * sizeof(qp->taken->sges[0]));
+	if (qp->taken != NULL)
+		return 0;
+	soft_rq_fini(&qp->rq);
+	return -ENOMEM;
+}
+
 static int
 queues_init(struct loopback_qp *qp)
 {
-	const struct plx_qp_cap *cap = &qp->base.cap;
-	int err = soft_sq_init(&qp->sq, cap, &loopback_cq(qp->base.send_cq)->dones);
+	int err = soft_sq_init(&qp->sq, &qp->base.cap, &loopback_cq(qp->base.send_cq)->dones);
 
 	if (err != 0)
 		return err;
-	err = soft_rq_init(&qp->rq, cap->recv_depth, cap->recv_sge);
+	err = recvs_init(qp);
 	if (err != 0)
 		soft_sq_fini(&qp->sq, &loopback_cq(qp->base.send_cq)->dones);
 	return err;
@@ -50,6 +67,7 @@ queues_init(struct loopback_qp *qp)
 static void
 queues_fini(struct loopback_qp *qp)
 {
+	soft_free(qp->taken);
 	soft_rq_fini(&qp->rq);
 	soft_sq_fini(&qp->sq, &loopback_cq(qp->base.send_cq)->dones);
 }
@@ -73,6 +91,7 @@ qp_fill(struct loopback_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *con
 	qp->keys = &loopback_device(pd->dev)->keys;
 	qp->pd = pd;
 	qp->recv_cq = loopback_cq(conf->recv_cq);
+	qp->srq = conf->srq == NULL ? NULL : loopback_srq(conf->srq);
 	qp->qp_num = qp->base.qp_num;
 	qp->status = loopback_device(pd->dev)->status;
 	qp->peer = NULL;

@@ -25,15 +25,17 @@ extern "C" {
 uint16_t plx_loopback_post_send(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
 /** post_recv of the table. */
 uint16_t plx_loopback_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
+/** post_srq_recv of the table. */
+uint16_t plx_loopback_post_srq_recv(struct plx_srq *srq, const struct plx_wr *const *wrs, uint16_t n, int *err);
 /** poll_cq of the table. */
 int plx_loopback_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n);
 
 /** What it moves. */
 #define PLX_LOOPBACK_KINDS (PLX_KIND(PLX_OPCODE_SEND) | PLX_KIND(PLX_OPCODE_WRITE) | PLX_KIND(PLX_OPCODE_READ))
 
-/** post_send, post_recv, poll_cq */
-static const struct plx_fast_ops plx_loopback_fast = {
-	plx_loopback_post_send, plx_loopback_post_recv, plx_loopback_poll_cq, PLX_LOOPBACK_KINDS};
+/** post_send, post_recv, poll_cq, kinds, post_srq_recv */
+static const struct plx_fast_ops plx_loopback_fast = {plx_loopback_post_send, plx_loopback_post_recv,
+	plx_loopback_poll_cq, PLX_LOOPBACK_KINDS, plx_loopback_post_srq_recv};
 
 #ifdef __cplusplus
 }

@@ -200,9 +200,9 @@ plx_null_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 		PLX_KIND(PLX_OPCODE_WRITE_IMM) | PLX_KIND(PLX_OPCODE_READ) | PLX_KIND(PLX_OPCODE_CMP_SWAP) | \
 		PLX_KIND(PLX_OPCODE_FETCH_ADD))
 
-/** post_send, post_recv, poll_cq */
+/** post_send, post_recv, poll_cq, kinds; no SRQ, since no message comes */
 static const struct plx_fast_ops plx_null_fast = {
-	plx_null_post_send, plx_null_post_recv, plx_null_poll_cq, PLX_NULL_KINDS};
+	plx_null_post_send, plx_null_post_recv, plx_null_poll_cq, PLX_NULL_KINDS, NULL};
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,8 @@ struct ibv_pd *plx_verbs_pd(const struct plx_pd *pd);
 struct ibv_mr *plx_verbs_mr(const struct plx_mr *mr);
 /** The CQ below @p cq. Poll it yourself only if no poller does. */
 struct ibv_cq *plx_verbs_cq(const struct plx_cq *cq);
+/** The SRQ below @p srq. */
+struct ibv_srq *plx_verbs_srq(const struct plx_srq *srq);
 /** The QP below @p qp. */
 struct ibv_qp *plx_verbs_qp(const struct plx_qp *qp);
 

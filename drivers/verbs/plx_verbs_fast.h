@@ -47,6 +47,12 @@ struct plx_verbs_qp {
 	uint32_t psn;	/**< where our requests begin: fixed at creation, 24 bits */
 };
 
+/** The driver's SRQ. */
+struct plx_verbs_srq {
+	struct plx_srq base;
+	struct ibv_srq *ibv;
+};
+
 /** The verbs driver's CQ behind @p cq. */
 PLX_INLINE struct plx_verbs_cq *
 plx_verbs_to_cq(const struct plx_cq *cq)
@@ -59,6 +65,13 @@ PLX_INLINE struct plx_verbs_qp *
 plx_verbs_to_qp(const struct plx_qp *qp)
 {
 	return plx_container_of(qp, struct plx_verbs_qp, base);
+}
+
+/** The verbs driver's SRQ behind @p srq. */
+PLX_INLINE struct plx_verbs_srq *
+plx_verbs_to_srq(const struct plx_srq *srq)
+{
+	return plx_container_of(srq, struct plx_verbs_srq, base);
 }
 
 /** Why a libibverbs call that returns a pointer failed; some providers forget to say. */
@@ -210,6 +223,19 @@ plx_verbs_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16
 	return done;
 }
 
+/** Translate @p n receives, at most PLX_POST_BURST, into @p chain. */
+PLX_INLINE void
+plx_verbs_recv_wrs_fill(struct ibv_recv_wr *chain, const struct plx_wr *const *wrs, uint16_t n)
+{
+	for (uint16_t i = 0; i < n; i++) {
+		chain[i].wr_id = wrs[i]->wr_id;
+		chain[i].next = &chain[i + 1];
+		chain[i].sg_list = (struct ibv_sge *)(uintptr_t)wrs[i]->sg_list;
+		chain[i].num_sge = (int)wrs[i]->num_sge;
+	}
+	chain[n - 1].next = NULL;
+}
+
 /** Post @p n receives, at most PLX_POST_BURST, as one chain. */
 PLX_INLINE uint16_t
 plx_verbs_recv_chain(struct plx_verbs_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
@@ -218,13 +244,7 @@ plx_verbs_recv_chain(struct plx_verbs_qp *qp, const struct plx_wr *const *wrs, u
 	struct ibv_recv_wr *bad = NULL;
 	int ret;
 
-	for (uint16_t i = 0; i < n; i++) {
-		chain[i].wr_id = wrs[i]->wr_id;
-		chain[i].next = &chain[i + 1];
-		chain[i].sg_list = (struct ibv_sge *)(uintptr_t)wrs[i]->sg_list;
-		chain[i].num_sge = (int)wrs[i]->num_sge;
-	}
-	chain[n - 1].next = NULL;
+	plx_verbs_recv_wrs_fill(chain, wrs, n);
 	errno = 0;
 	ret = ibv_post_recv(qp->ibv, chain, &bad);
 	if (__builtin_expect(ret == 0, 1))
@@ -239,9 +259,53 @@ plx_verbs_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uint16
 	struct plx_verbs_qp *qp = plx_verbs_to_qp(base);
 	uint16_t done = 0;
 
+	if (__builtin_expect(base->srq != NULL, 0)) { /* siw divides by the size of the queue that is not there */
+		*err = -EINVAL;
+		return 0;
+	}
 	while (done < n) {
 		uint16_t part = plx_verbs_part(n - done, PLX_POST_BURST);
 		uint16_t posted = plx_verbs_recv_chain(qp, &wrs[done], part, err);
+
+		done += posted;
+		if (posted < part)
+			break;
+	}
+	return done;
+}
+
+/** Post @p n receives, at most PLX_POST_BURST, as one chain; more SGEs than granted siw would take. */
+PLX_INLINE uint16_t
+plx_verbs_srq_chain(struct plx_verbs_srq *srq, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	struct ibv_recv_wr chain[PLX_POST_BURST];
+	struct ibv_recv_wr *bad = NULL;
+	uint16_t len = 0;
+	int ret;
+
+	while (len < n && wrs[len]->num_sge <= srq->base.recv_sge)
+		len++;
+	if (__builtin_expect(len < n, 0))
+		*err = -EINVAL;
+	if (__builtin_expect(len == 0, 0))
+		return 0;
+	plx_verbs_recv_wrs_fill(chain, wrs, len);
+	errno = 0;
+	ret = ibv_post_srq_recv(srq->ibv, chain, &bad);
+	if (__builtin_expect(ret == 0, 1))
+		return len;
+	return plx_verbs_post_failed(ret, bad == NULL ? 0 : bad - chain, len, err);
+}
+
+/** post_srq_recv of the table. */
+PLX_INLINE uint16_t
+plx_verbs_post_srq_recv(struct plx_srq *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	uint16_t done = 0;
+
+	while (done < n) {
+		uint16_t part = plx_verbs_part(n - done, PLX_POST_BURST);
+		uint16_t posted = plx_verbs_srq_chain(plx_verbs_to_srq(base), &wrs[done], part, err);
 
 		done += posted;
 		if (posted < part)
@@ -277,9 +341,9 @@ plx_verbs_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 /** All that plx_verbs_opcode() has; which of them, the device says. */
 #define PLX_VERBS_KINDS (((PLX_KIND(PLX_OPCODE_LOCAL_INV + 1) - 1) & ~PLX_KIND(PLX_OPCODE_BIND_MW)))
 
-/** post_send, post_recv, poll_cq */
-static const struct plx_fast_ops plx_verbs_fast = {
-	plx_verbs_post_send, plx_verbs_post_recv, plx_verbs_poll_cq, PLX_VERBS_KINDS};
+/** post_send, post_recv, poll_cq, kinds, post_srq_recv */
+static const struct plx_fast_ops plx_verbs_fast = {plx_verbs_post_send, plx_verbs_post_recv, plx_verbs_poll_cq,
+	PLX_VERBS_KINDS, plx_verbs_post_srq_recv};
 
 #ifdef __cplusplus
 }

@@ -78,15 +78,17 @@ device_kinds(const struct ibv_device_attr *attr, bool iwarp)
 }
 
 /**
- * SRQ and MW stay unset: lib/device has no call for either yet. FENCE on iWARP too: a fenced read
- * fails in siw's post and leaves the QP stuck.
+ * MW stays unset: lib/device has no call for it yet. FENCE on iWARP too: a fenced read fails in siw's post and leaves
+ * the QP stuck.
  */
 static uint32_t
-device_flags(bool iwarp)
+device_flags(const struct ibv_device_attr *attr, bool iwarp)
 {
+	uint32_t srq = attr->max_srq > 0 && attr->max_srq_wr > 0 ? PLX_CAP_SRQ : 0;
+
 	if (iwarp)
-		return PLX_CAP_ACTIVE_SENDS_FIRST | PLX_CAP_SOLICITED;
-	return PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE;
+		return srq | PLX_CAP_ACTIVE_SENDS_FIRST | PLX_CAP_SOLICITED;
+	return srq | PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE;
 }
 
 /** The NUMA node of the device's bus; software devices have none. */
@@ -121,13 +123,16 @@ device_caps_fill(struct plx_device_caps *caps, const struct ibv_device_attr *att
 {
 	*caps = (struct plx_device_caps){
 		.kinds = device_kinds(attr, iwarp),
-		.flags = device_flags(iwarp),
+		.flags = device_flags(attr, iwarp),
 		.transports = 1u << PLX_TRANSPORT_RC,
 		.max_qp = attr->max_qp,
 		.max_qp_wr = attr->max_qp_wr,
 		.max_cq = attr->max_cq,
 		.max_cqe = attr->max_cqe,
 		.max_mr = attr->max_mr,
+		.max_srq = attr->max_srq,
+		.max_srq_wr = attr->max_srq_wr,
+		.max_srq_sge = attr->max_srq_sge,
 		.max_sge = attr->max_sge,
 		/* Not every provider fills this one. */
 		.max_sge_rd = attr->max_sge_rd > 0 ? RTE_MIN(attr->max_sge_rd, attr->max_sge) : attr->max_sge,
@@ -237,6 +242,10 @@ const struct plx_driver plx_verbs_driver = {
 		.cq_destroy = verbs_cq_destroy,
 		.qp_create = verbs_qp_create,
 		.qp_destroy = verbs_qp_destroy,
+		.srq_create = verbs_srq_create,
+		.srq_destroy = verbs_srq_destroy,
+		.srq_arm = verbs_srq_arm,
+		.srq_query = verbs_srq_query,
 		.qp_local_addr = verbs_qp_local_addr,
 		.qp_bring_up = verbs_qp_bring_up,
 		.qp_to_error = verbs_qp_to_error,

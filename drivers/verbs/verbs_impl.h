@@ -15,7 +15,8 @@
  *      verbs_device.c   list, open, capabilities        verbs_trial.c   what would be granted?
  *      verbs_port.c     ports and GIDs                  verbs_memory.c  PD and MR
  *      verbs_queue.c    CQ and QP                       verbs_bring_up.c  INIT, RTR, RTS, ERR
- *      plx_verbs_fast.h post and poll                   verbs_wc.c      completions translated
+ *      verbs_srq.c      SRQ                             verbs_wc.c      completions translated
+ *      plx_verbs_fast.h post and poll
  */
 
 #include <assert.h>
@@ -97,6 +98,10 @@ struct plx_cq *verbs_cq_create(struct plx_device *dev, uint32_t nb_cqe);
 int verbs_cq_destroy(struct plx_cq *cq);
 struct plx_qp *verbs_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf);
 int verbs_qp_destroy(struct plx_qp *qp);
+struct plx_srq *verbs_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf);
+int verbs_srq_destroy(struct plx_srq *srq);
+int verbs_srq_arm(struct plx_srq *srq, uint32_t limit);
+int verbs_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
 int verbs_qp_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, struct plx_qp_addr *addr);
 int verbs_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer);
 int verbs_qp_to_error(struct plx_qp *qp);

@@ -68,6 +68,7 @@ qp_make(const struct plx_pd *pd, const struct plx_qp_conf *conf, struct plx_qp_c
 	struct ibv_qp *qp;
 	int err;
 
+	attr.srq = conf->srq == NULL ? NULL : plx_verbs_to_srq(conf->srq)->ibv;
 	errno = 0;
 	qp = ibv_create_qp(to_verbs_pd(pd)->ibv, &attr);
 	if (qp == NULL) {

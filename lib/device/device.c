@@ -72,6 +72,7 @@ plx_pd_create(struct plx_device *dev)
 	pd->dev = dev;
 	pd->nb_mrs = 0;
 	pd->nb_qps = 0;
+	pd->nb_srqs = 0;
 	device_count_add(&dev->nb_pds);
 	return pd;
 }
@@ -80,7 +81,7 @@ int
 plx_pd_destroy(struct plx_pd *pd)
 {
 	struct plx_device *dev;
-	uint32_t mrs, qps;
+	uint32_t mrs, qps, srqs;
 	int err;
 
 	if (pd == NULL)
@@ -88,8 +89,10 @@ plx_pd_destroy(struct plx_pd *pd)
 	dev = pd->dev;
 	mrs = device_count(&pd->nb_mrs);
 	qps = device_count(&pd->nb_qps);
-	if (mrs > 0 || qps > 0) {
-		PLX_LOG(ERR, "device %s: PD is in use: %u MRs and %u QPs of it exist", dev->name, mrs, qps);
+	srqs = device_count(&pd->nb_srqs);
+	if (mrs > 0 || qps > 0 || srqs > 0) {
+		PLX_LOG(ERR, "device %s: PD is in use: %u MRs, %u QPs and %u SRQs of it exist", dev->name, mrs, qps,
+			srqs);
 		return -EBUSY;
 	}
 	err = dev->ops.pd_destroy(pd);

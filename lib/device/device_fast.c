@@ -38,7 +38,7 @@ device_fast(struct plx_device *dev, const struct plx_fast_ops *fast)
 
 	if (fast == NULL)
 		fast = &none;
-	if (fast->post_send != NULL && fast->post_recv != NULL && fast->poll_cq != NULL)
+	if (fast->post_send != NULL && fast->post_recv != NULL && fast->poll_cq != NULL && fast->post_srq_recv != NULL)
 		return fast;
 	pthread_mutex_lock(&lock);
 	filled = filled_once(dev, fast);

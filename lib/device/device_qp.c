@@ -77,8 +77,10 @@ plx_qp_limits(struct plx_device *dev, struct plx_qp_cap *cap)
 /* ---- creation ------------------------------------------------------------------------------ */
 
 static int
-conf_check(const struct plx_device *dev, const struct plx_qp_conf *conf)
+conf_check(const struct plx_pd *pd, const struct plx_qp_conf *conf)
 {
+	const struct plx_device *dev = pd->dev;
+
 	if (conf->transport > PLX_TRANSPORT_UD || !(dev->caps.transports & (1u << conf->transport))) {
 		PLX_LOG(ERR, "device %s: transport %u is not supported (mask 0x%x)", dev->name,
 			(unsigned int)conf->transport, dev->caps.transports);
@@ -89,7 +91,19 @@ conf_check(const struct plx_device *dev, const struct plx_qp_conf *conf)
 		PLX_LOG(ERR, "device %s: a QP needs a send and a receive CQ of its own device", dev->name);
 		return EINVAL;
 	}
+	if (conf->srq != NULL && conf->srq->pd != pd) {
+		PLX_LOG(ERR, "device %s: the SRQ of a QP must be of the QP's PD", dev->name);
+		return EINVAL;
+	}
 	return -device_cap_check(dev, &conf->cap);
+}
+
+/** With an SRQ a QP has no receive queue. Some drivers check the sizes all the same, others grant them. */
+static void
+cap_without_recv(struct plx_qp_cap *cap)
+{
+	cap->recv_depth = 0;
+	cap->recv_sge = 0;
 }
 
 struct plx_qp *
@@ -100,7 +114,9 @@ plx_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 	int err;
 
 	cap_defaults(&want.cap);
-	err = conf_check(pd->dev, &want);
+	if (want.srq != NULL)
+		cap_without_recv(&want.cap);
+	err = conf_check(pd, &want);
 	if (err != 0)
 		return device_fail(err);
 	qp = pd->dev->ops.qp_create(pd, &want);
@@ -115,7 +131,12 @@ plx_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 	qp->pd = pd;
 	qp->send_cq = want.send_cq;
 	qp->recv_cq = want.recv_cq;
+	qp->srq = want.srq;
 	qp->rights = 0;
+	if (qp->srq != NULL) {
+		cap_without_recv(&qp->cap);
+		device_count_add(&qp->srq->nb_qps);
+	}
 	device_count_add(&pd->nb_qps);
 	device_count_add(&want.send_cq->nb_qps);
 	device_count_add(&want.recv_cq->nb_qps);
@@ -126,6 +147,7 @@ int
 plx_qp_destroy(struct plx_qp *qp)
 {
 	struct plx_cq *send_cq, *recv_cq;
+	struct plx_srq *srq;
 	struct plx_pd *pd;
 	int err;
 
@@ -134,9 +156,12 @@ plx_qp_destroy(struct plx_qp *qp)
 	pd = qp->pd;
 	send_cq = qp->send_cq;
 	recv_cq = qp->recv_cq;
+	srq = qp->srq;
 	err = qp->dev->ops.qp_destroy(qp);
 	if (err != 0)
 		return err;
+	if (srq != NULL)
+		device_count_sub(&srq->nb_qps);
 	device_count_sub(&recv_cq->nb_qps);
 	device_count_sub(&send_cq->nb_qps);
 	device_count_sub(&pd->nb_qps);

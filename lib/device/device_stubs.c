@@ -96,6 +96,31 @@ no_qp_op(struct plx_qp *qp)
 	return -ENOTSUP;
 }
 
+static struct plx_srq *
+no_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf)
+{
+	rte_errno = ENOTSUP;
+	return NULL;
+}
+
+static int
+no_srq_op(struct plx_srq *srq)
+{
+	return -ENOTSUP;
+}
+
+static int
+no_srq_arm(struct plx_srq *srq, uint32_t limit)
+{
+	return -ENOTSUP;
+}
+
+static int
+no_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr)
+{
+	return -ENOTSUP;
+}
+
 static int
 no_qp_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, struct plx_qp_addr *addr)
 {
@@ -129,6 +154,10 @@ device_ops_fill(struct plx_device_ops *ops)
 	FILL(ops->cq_destroy, no_cq_op);
 	FILL(ops->qp_create, no_qp_create);
 	FILL(ops->qp_destroy, no_qp_op);
+	FILL(ops->srq_create, no_srq_create);
+	FILL(ops->srq_destroy, no_srq_op);
+	FILL(ops->srq_arm, no_srq_arm);
+	FILL(ops->srq_query, no_srq_query);
 	FILL(ops->qp_local_addr, no_qp_local_addr);
 	FILL(ops->qp_bring_up, no_qp_bring_up);
 	FILL(ops->qp_to_error, no_qp_op);

@@ -25,6 +25,13 @@ no_post(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err
 	return 0;
 }
 
+static uint16_t
+no_post_srq(struct plx_srq *srq, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	*err = -ENOTSUP;
+	return 0;
+}
+
 static int
 no_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)
 {
@@ -39,5 +46,6 @@ plx_fast_with_stubs(const struct plx_fast_ops *ops)
 	FILL(filled.post_send, no_post);
 	FILL(filled.post_recv, no_post);
 	FILL(filled.poll_cq, no_poll_cq);
+	FILL(filled.post_srq_recv, no_post_srq);
 	return filled;
 }

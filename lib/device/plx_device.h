@@ -32,6 +32,7 @@ extern "C" {
 #endif
 
 struct plx_mr;
+struct plx_srq;
 struct plx_driver;
 
 /** Bytes of a device name, its 0 included. */
@@ -83,6 +84,9 @@ struct plx_device_caps {
 	uint32_t max_cq;
 	uint32_t max_cqe;
 	uint32_t max_mr;
+	uint32_t max_srq;     /**< these three: 0 without PLX_CAP_SRQ */
+	uint32_t max_srq_wr;
+	uint32_t max_srq_sge;
 	uint32_t max_sge;
 	uint32_t max_sge_rd; /**< SGEs of a read */
 	uint32_t max_inline;
@@ -152,11 +156,12 @@ struct plx_pd {
 	struct plx_device *dev;
 	uint32_t nb_mrs;
 	uint32_t nb_qps;
+	uint32_t nb_srqs;
 };
 
 /** NULL with rte_errno: what the provider says. */
 struct plx_pd *plx_pd_create(struct plx_device *dev);
-/** -EBUSY while it has MRs or QPs. */
+/** -EBUSY while it has MRs, QPs or SRQs. */
 int plx_pd_destroy(struct plx_pd *pd);
 
 /** Registered memory. lib/memory builds on it; a program rarely needs it bare. */
@@ -191,9 +196,13 @@ struct plx_qp_conf {
 	struct plx_cq *recv_cq;
 	struct plx_qp_cap cap; /**< wanted; zero sge counts mean 1 */
 	enum plx_transport transport;
+	struct plx_srq *srq; /**< receives come from there (plx_srq.h), and recv_depth and recv_sge are 0; NULL: its own queue */
 };
 
-/** NULL with rte_errno: ENOTSUP transport, EINVAL a size above its limit (logged), ENOMEM, ENOSPC max_qp. */
+/**
+ * NULL with rte_errno: ENOTSUP transport, EINVAL a size above its limit, a CQ of another device, or an SRQ of another PD
+ * (logged), ENOMEM, ENOSPC max_qp.
+ */
 struct plx_qp *plx_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf);
 /** Completions that are in the CQ stay there (as on rxe). */
 int plx_qp_destroy(struct plx_qp *qp);

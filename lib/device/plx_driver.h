@@ -22,7 +22,7 @@
 
 #include <rte_kvargs.h>
 
-#include "plx_device.h"
+#include "plx_srq.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +43,11 @@ struct plx_device_ops {
 	int (*cq_destroy)(struct plx_cq *cq);
 	struct plx_qp *(*qp_create)(struct plx_pd *pd, const struct plx_qp_conf *conf);
 	int (*qp_destroy)(struct plx_qp *qp);
+	struct plx_srq *(*srq_create)(struct plx_pd *pd, const struct plx_srq_conf *conf);
+	int (*srq_destroy)(struct plx_srq *srq);
+	int (*srq_arm)(struct plx_srq *srq, uint32_t limit);
+	/** Fills attr->limit alone. */
+	int (*srq_query)(struct plx_srq *srq, struct plx_srq_attr *attr);
 
 	/** @p path has port and gid_index resolved. */
 	int (*qp_local_addr)(struct plx_qp *qp, const struct plx_qp_path *path, struct plx_qp_addr *addr);

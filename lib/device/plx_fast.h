@@ -8,7 +8,9 @@
  * @file
  * The fast half of the narrow waist: post and poll.
  *
- *      plx_qp ---> plx_fast_ops { post_send, post_recv, poll_cq } <--- plx_cq
+ *      plx_qp ---> plx_fast_ops { post_send, post_recv, poll_cq, post_srq_recv } <--- plx_cq
+ *                                                                    ^
+ *                                                        plx_srq ----'
  *
  * A backend is a table of these functions and two structs that begin with a plx_qp and a plx_cq.
  * It needs no plx_device: fill `fast`, `qp_num` and `cap` of the QP and `fast` and `nb_cqe` of the
@@ -32,6 +34,7 @@ struct plx_device;
 struct plx_pd;
 struct plx_qp;
 struct plx_cq;
+struct plx_srq;
 
 /**
  * The data path of a driver. A slot that it leaves empty refuses: at run time with -ENOTSUP, since
@@ -56,6 +59,11 @@ struct plx_fast_ops {
 	int (*poll_cq)(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n);
 	/** PLX_KIND() of all that post_send ever takes, for the compiler: the device may have less. 0: not said. */
 	uint32_t kinds;
+	/**
+	 * Post @p n receives to a shared receive queue, as post_recv: -ENOMEM full, -EINVAL more SGEs than granted. By one
+	 * thread at a time, which need not be one that posts on, or polls for, a QP of it.
+	 */
+	uint16_t (*post_srq_recv)(struct plx_srq *srq, const struct plx_wr *const *wrs, uint16_t n, int *err);
 };
 
 /** Sizes of a QP. In: what is wanted. Out: what was granted, which alone counts afterwards. */
@@ -74,6 +82,7 @@ struct plx_qp {
 	struct plx_pd *pd;
 	struct plx_cq *send_cq;
 	struct plx_cq *recv_cq;
+	struct plx_srq *srq; /**< where its receives come from; NULL: its own receive queue */
 	struct plx_qp_cap cap; /**< granted */
 	uint32_t qp_num;
 	uint32_t rights; /**< PLX_ACCESS_REMOTE_* that the peer has on this QP; set by bring-up */
@@ -90,6 +99,16 @@ struct plx_cq {
 	uint32_t nb_qps;   /**< send and receive queues that complete here; lib/device's, atomic */
 };
 
+/** What every driver's shared receive queue begins with (plx_srq.h). */
+struct plx_srq {
+	const struct plx_fast_ops *fast;
+	struct plx_device *dev;
+	struct plx_pd *pd;
+	uint32_t depth;	   /**< granted: WRs */
+	uint32_t recv_sge; /**< granted: SGEs of a WR */
+	uint32_t nb_qps;   /**< QPs that take their receives from it; lib/device's, atomic */
+};
+
 /** The slot post_send. The owner of @p qp. */
 PLX_INLINE uint16_t
 plx_qp_post_send(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
@@ -102,6 +121,13 @@ PLX_INLINE uint16_t
 plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	return qp->fast->post_recv(qp, wrs, n, err);
+}
+
+/** The slot post_srq_recv. One thread at a time per @p srq. */
+PLX_INLINE uint16_t
+plx_srq_post_recv(struct plx_srq *srq, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	return srq->fast->post_srq_recv(srq, wrs, n, err);
 }
 
 /* ---- what a constant table lacks ----------------------------------------------------------- */
@@ -126,6 +152,7 @@ plx_qp_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n,
 PLX_FAST_LACKS_(post_send, "post_send");
 PLX_FAST_LACKS_(post_recv, "post_recv");
 PLX_FAST_LACKS_(poll_cq, "poll_cq");
+PLX_FAST_LACKS_(post_srq_recv, "post_srq_recv");
 PLX_FAST_LACKS_(send, "send among its kinds");
 PLX_FAST_LACKS_(immediate, "immediates (send-imm, write-imm) among its kinds");
 PLX_FAST_LACKS_(invalidate, "invalidation (send-inv, local-inv) among its kinds");
@@ -150,6 +177,15 @@ plx_fast_require_post(const struct plx_fast_ops *fast, bool recv)
 		PLX_FAST_REQUIRE_(fast->post_recv == NULL, post_recv);
 	else
 		PLX_FAST_REQUIRE_(fast->post_send == NULL, post_send);
+}
+
+/** plx_srq_post_recv() by way of @p fast: a constant one without post_srq_recv stops the compilation. */
+PLX_ALWAYS_INLINE uint16_t
+plx_srq_post_recv_with(const struct plx_fast_ops *fast, struct plx_srq *srq, const struct plx_wr *const *wrs, uint16_t n,
+	int *err)
+{
+	PLX_FAST_REQUIRE_(fast->post_srq_recv == NULL, post_srq_recv);
+	return fast->post_srq_recv(srq, wrs, n, err);
 }
 
 /** Whether @p opcode is one of @p bits, and none of the kinds that @p fast says it takes. */

@@ -80,6 +80,7 @@ CONTRACT_GROUP_DECL(full);
 CONTRACT_GROUP_DECL(atomic);
 CONTRACT_GROUP_DECL(rnr);
 CONTRACT_GROUP_DECL(flush);
+CONTRACT_GROUP_DECL(srq);
 CONTRACT_GROUP_DECL(refusal);
 
 /** Run the groups of the comma-separated list @p wanted (NULL: all) on @p device. Returns how many cases failed. */

@@ -45,6 +45,8 @@ objects_destroy(struct objects *objs)
 	for (int i = 0; i < OBJECTS_MAX; i++)
 		first_error(&err, plx_qp_destroy(objs->qps[i]), "QP");
 	for (int i = 0; i < OBJECTS_MAX; i++)
+		first_error(&err, plx_srq_destroy(objs->srqs[i]), "SRQ");
+	for (int i = 0; i < OBJECTS_MAX; i++)
 		first_error(&err, plx_mr_deregister(objs->mrs[i]), "MR");
 	for (int i = 0; i < OBJECTS_MAX; i++)
 		first_error(&err, plx_cq_destroy(objs->cqs[i]), "CQ");
@@ -99,9 +101,24 @@ objects_cq(struct objects *objs, struct plx_device *dev, uint32_t nb_cqe)
 struct plx_qp *
 objects_qp(struct objects *objs, struct plx_pd *pd, struct plx_cq *cq, const struct plx_qp_cap *cap)
 {
-	const struct plx_qp_conf conf = {.send_cq = cq, .recv_cq = cq, .cap = *cap};
+	return objects_qp_on(objs, pd, cq, cap, NULL);
+}
+
+struct plx_qp *
+objects_qp_on(struct objects *objs, struct plx_pd *pd, struct plx_cq *cq, const struct plx_qp_cap *cap,
+	struct plx_srq *srq)
+{
+	const struct plx_qp_conf conf = {.send_cq = cq, .recv_cq = cq, .cap = *cap, .srq = srq};
 
 	return keep(objs->qps, plx_qp_create(pd, &conf), "QP");
+}
+
+struct plx_srq *
+objects_srq(struct objects *objs, struct plx_pd *pd, uint32_t depth, uint32_t recv_sge)
+{
+	const struct plx_srq_conf conf = {.depth = depth, .recv_sge = recv_sge};
+
+	return keep(objs->srqs, plx_srq_create(pd, &conf), "SRQ");
 }
 
 struct plx_mr *
@@ -140,6 +157,13 @@ objects_drop_qp(struct objects *objs, struct plx_qp *qp)
 {
 	forget(objs->qps, qp);
 	assert_int_equal(plx_qp_destroy(qp), 0);
+}
+
+void
+objects_drop_srq(struct objects *objs, struct plx_srq *srq)
+{
+	forget(objs->srqs, srq);
+	assert_int_equal(plx_srq_destroy(srq), 0);
 }
 
 void

@@ -33,11 +33,12 @@ pair_conf(void)
 	return conf;
 }
 
-static void
-side_make(struct pair *pair, struct side *side, struct plx_device *dev, const struct pair_conf *conf)
+void
+side_make(struct pair *pair, struct side *side, struct plx_device *dev, const struct pair_conf *conf,
+	struct plx_srq *srq)
 {
 	side->cq = objects_cq(&pair->objs, dev, conf->nb_cqe);
-	side->qp = objects_qp(&pair->objs, pair->pd, side->cq, &conf->cap);
+	side->qp = objects_qp_on(&pair->objs, pair->pd, side->cq, &conf->cap, srq);
 	side->buf = objects_buf(&pair->objs, PAIR_BUF_LEN);
 	side->mr = objects_mr(&pair->objs, pair->pd, side->buf, PAIR_BUF_LEN, contract_rights());
 }
@@ -46,23 +47,31 @@ void
 pair_make(struct pair *pair, struct plx_device *dev, const struct pair_conf *conf)
 {
 	pair->pd = objects_pd(&pair->objs, dev);
-	side_make(pair, &pair->a, dev, conf);
-	side_make(pair, &pair->b, dev, conf);
+	if (conf->srq_depth > 0)
+		pair->srq = objects_srq(&pair->objs, pair->pd, conf->srq_depth, 1);
+	side_make(pair, &pair->a, dev, conf, NULL);
+	side_make(pair, &pair->b, dev, conf, pair->srq);
 	if (conf->connect)
 		pair_connect(pair, conf);
 }
 
 void
-pair_connect(struct pair *pair, const struct pair_conf *conf)
+sides_connect(struct side *a, struct side *b, const struct pair_conf *conf)
 {
 	struct plx_qp_path b_path = conf->path;
-	struct plx_qp_addr a, b;
+	struct plx_qp_addr a_addr, b_addr;
 
 	b_path.rights = conf->b_rights;
-	assert_int_equal(plx_qp_local_addr(pair->a.qp, &conf->path, &a), 0);
-	assert_int_equal(plx_qp_local_addr(pair->b.qp, &b_path, &b), 0);
-	assert_int_equal(plx_qp_bring_up(pair->b.qp, &b_path, &a), 0);
-	assert_int_equal(plx_qp_bring_up(pair->a.qp, &conf->path, &b), 0);
+	assert_int_equal(plx_qp_local_addr(a->qp, &conf->path, &a_addr), 0);
+	assert_int_equal(plx_qp_local_addr(b->qp, &b_path, &b_addr), 0);
+	assert_int_equal(plx_qp_bring_up(b->qp, &b_path, &a_addr), 0);
+	assert_int_equal(plx_qp_bring_up(a->qp, &conf->path, &b_addr), 0);
+}
+
+void
+pair_connect(struct pair *pair, const struct pair_conf *conf)
+{
+	sides_connect(&pair->a, &pair->b, conf);
 }
 
 int

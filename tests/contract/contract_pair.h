@@ -27,6 +27,7 @@ struct side {
 struct pair {
 	struct objects objs; /* first: objects_teardown() takes a pair as well */
 	struct plx_pd *pd;
+	struct plx_srq *srq; /* side B's, if conf.srq_depth asked for it */
 	struct side a;
 	struct side b;
 };
@@ -37,10 +38,17 @@ struct pair_conf {
 	struct plx_qp_cap cap;
 	struct plx_qp_path path; /**< rights of side A; side B has b_rights */
 	uint32_t b_rights;
+	uint32_t srq_depth; /* 0: side B has a receive queue of its own */
 	bool connect;
 };
 
 struct pair_conf pair_conf(void);
+
+/** Make one side more in the PD of @p pair, which remembers what it is made of; @p srq may be NULL. */
+void side_make(struct pair *pair, struct side *side, struct plx_device *dev, const struct pair_conf *conf,
+	struct plx_srq *srq);
+/** Exchange addresses of two sides and bring them up; @p b has conf->b_rights. */
+void sides_connect(struct side *a, struct side *b, const struct pair_conf *conf);
 
 /** Make @p pair on @p dev, or fail the test. */
 void pair_make(struct pair *pair, struct plx_device *dev, const struct pair_conf *conf);

@@ -6,6 +6,7 @@ def limit_names: [
 	["max_qp", "QPs"], ["max_qp_wr", "WRs of a queue"], ["max_sge", "SGEs of a WR"],
 	["max_sge_rd", "SGEs of a read"], ["max_inline", "inline bytes"],
 	["max_rd_atomic", "reads and atomics in flight"], ["max_cq", "CQs"], ["max_cqe", "CQEs of a CQ"],
+	["max_srq", "SRQs"], ["max_srq_wr", "WRs of an SRQ"], ["max_srq_sge", "SGEs of an SRQ's WR"],
 	["max_mr", "MRs"], ["max_mr_size", "bytes of an MR"]
 ];
 def gid: "        GID \(.index): \(.gid), \(.type)\(if .netdev then ", " + .netdev else "" end)\(default_mark)";

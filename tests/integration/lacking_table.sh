@@ -22,22 +22,24 @@ cat >"$tmp/top.h" <<'END'
 #define SEND plx_null_post_send
 #define RECV plx_null_post_recv
 #define POLL plx_null_poll_cq
-static const struct plx_fast_ops whole = {SEND, RECV, POLL, 0}, no_send = {NULL, RECV, POLL, 0},
-	no_recv = {SEND, NULL, POLL, 0}, no_poll = {SEND, RECV, NULL, 0},
-	only_sends = {SEND, RECV, POLL, PLX_KIND(PLX_OPCODE_SEND)},
-	only_writes = {SEND, RECV, POLL, PLX_KIND(PLX_OPCODE_WRITE)};
+static const struct plx_fast_ops whole = {SEND, RECV, POLL, 0, NULL}, no_send = {NULL, RECV, POLL, 0, NULL},
+	no_recv = {SEND, NULL, POLL, 0, NULL}, no_poll = {SEND, RECV, NULL, 0, NULL},
+	only_sends = {SEND, RECV, POLL, PLX_KIND(PLX_OPCODE_SEND), NULL},
+	only_writes = {SEND, RECV, POLL, PLX_KIND(PLX_OPCODE_WRITE), NULL};
 END
 at=0
 call() { # FILE EXPRESSION: a function that makes one call, and is like no other, so that they are not merged
 	at=$((at + 1))
 	cat >>"$tmp/$1" <<END
-int call$at(struct plx_conn *conn, struct plx_op **ops, struct plx_cq *cq, struct plx_submit_err *err)
+int call$at(struct plx_conn *conn, struct plx_op **ops, struct plx_cq *cq, struct plx_submit_err *err,
+	struct plx_srq *srq, const struct plx_wr *const *wrs, int *code)
 { return $at + $2; }
 END
 }
 burst() { echo "plx_conn_post_burst_with($1, conn, &conn->$2, ops, 4, err)"; }
 kind() { echo "plx_conn_post_kind_with($1, conn, PLX_OPCODE_$2, ops, 4, err)"; }
 submit() { echo "plx_conn_submit_with($1, conn, ops[0])"; }
+srq() { echo "plx_srq_post_recv_with($1, srq, wrs, 4, code)"; }
 poll() { echo "plx_poll_with($1, cq, conn->dispatcher)"; }
 
 printf '#include "top.h"\n' | tee "$tmp/good.c" >"$tmp/bad.c"
@@ -49,6 +51,7 @@ lacks post_recv "$(kind \&no_recv RECV)"
 lacks post_recv "$(submit \&no_recv)"
 lacks post_send "$(submit \&no_send)"
 lacks poll_cq "$(poll \&no_poll)"
+lacks post_srq_recv "$(srq \&plx_null_fast)"
 lacks atomics "$(kind \&plx_loopback_fast CMP_SWAP)"
 lacks atomics "$(kind \&plx_loopback_fast FETCH_ADD)"
 lacks immediates "$(kind \&plx_loopback_fast WRITE_IMM)"
@@ -62,6 +65,8 @@ sort -o "$tmp/wanted" "$tmp/wanted"
 call good.c "$(burst \&no_recv sq)" # nobody asks for what is not there
 call good.c "$(burst \&no_send rq)"
 call good.c "$(poll \&no_send)"
+call good.c "$(srq \&plx_loopback_fast)"
+call good.c "$(srq srq->fast)"
 call good.c "$(kind \&no_send RECV)"
 call good.c "$(kind \&plx_loopback_fast READ)"
 call good.c "$(kind \&plx_null_fast CMP_SWAP)"

@@ -81,6 +81,7 @@ empty_slots_refuse(void **state)
 	struct plx_cq cq = {.dev = &dev};
 	struct plx_qp qp = {.dev = &dev};
 	struct plx_mr mr = {.pd = &pd};
+	struct plx_srq srq = {.dev = &dev};
 	void *const *slots = (void *const *)&dev.ops;
 
 	plx_device_init(&dev, &empty_driver, "empty0");
@@ -100,6 +101,11 @@ empty_slots_refuse(void **state)
 	assert_int_equal(dev.ops.mr_deregister(&mr), -ENOTSUP);
 	assert_int_equal(dev.ops.cq_destroy(&cq), -ENOTSUP);
 	assert_int_equal(dev.ops.qp_destroy(&qp), -ENOTSUP);
+	assert_null(dev.ops.srq_create(&pd, NULL));
+	assert_int_equal(rte_errno, ENOTSUP);
+	assert_int_equal(dev.ops.srq_destroy(&srq), -ENOTSUP);
+	assert_int_equal(dev.ops.srq_arm(&srq, 1), -ENOTSUP);
+	assert_int_equal(dev.ops.srq_query(&srq, NULL), -ENOTSUP);
 	assert_int_equal(dev.ops.qp_local_addr(&qp, NULL, NULL), -ENOTSUP);
 	assert_int_equal(dev.ops.qp_bring_up(&qp, NULL, NULL), -ENOTSUP);
 	assert_int_equal(dev.ops.qp_to_error(&qp), -ENOTSUP);
@@ -126,12 +132,16 @@ empty_post_slots_take_nothing(void **state)
 	struct plx_fast_ops none = {0}, ops = plx_fast_with_stubs(&none);
 	struct plx_qp qp = {.fast = &ops};
 	struct plx_cq cq = {.fast = &ops};
+	struct plx_srq srq = {.fast = &ops};
 	int err = 0;
 
 	assert_int_equal(plx_qp_post_send(&qp, NULL, 3, &err), 0);
 	assert_int_equal(err, -ENOTSUP);
 	err = 0;
 	assert_int_equal(plx_qp_post_recv(&qp, NULL, 3, &err), 0);
+	assert_int_equal(err, -ENOTSUP);
+	err = 0;
+	assert_int_equal(plx_srq_post_recv(&srq, NULL, 3, &err), 0);
 	assert_int_equal(err, -ENOTSUP);
 	assert_int_equal(plx_cq_poll(&cq, NULL, 1), -ENOTSUP);
 }
