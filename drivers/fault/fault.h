@@ -10,18 +10,30 @@
  * wrapper's for its user and inner's for the wrapper.
  */
 
+#include <pthread.h>
+
 #include "fault_ring.h"
 #include "fault_script.h"
 #include "plx_driver.h"
 #include "plx_fault.h"
 
+#define FAULT_QPNS (1u << 16) /* QPs that `qpn` can number */
+
 struct fault_device {
 	struct plx_device base;
 	struct plx_device *inner;
 	struct fault_script script;
-	bool fails_send; /* the script has a rule for it */
-	bool fails_recv;
+	bool watches[2]; /* by enum fault_queue: the script has a rule for posts to it */
 	bool holds;
+	plx_fault_hook_t hook;
+	void *hook_arg;
+
+	/* fault_qps.c */
+	pthread_mutex_t lock;
+	struct fault_qp *qps;  /* all, under the lock */
+	uint64_t *numbers;     /* NULL without `qpn`: inner QP number -> ours; atomic */
+	uint8_t *number_taken; /* by number - first; under the lock */
+
 	/* Shared by the owners of all CQs and QPs. Relaxed atomics: nothing is ordered by a count. */
 	uint64_t counts[FAULT_RULES_MAX]; /* what has reached each rule */
 	struct plx_fault_stats stats;
@@ -41,16 +53,22 @@ struct fault_cq {
 	struct plx_cq base;
 	struct plx_cq *inner;
 	struct fault_device *dev;
-	uint64_t turn; /* polls so far */
-	/* One for each `hold` rule, at the rule's index, and behind the last rule the one for what is
+	uint64_t turn;	     /* polls so far */
+	uint64_t taken;	     /* CQEs off the inner CQ so far */
+	uint64_t empty_turn; /* the last poll that found the inner CQ empty */
+	uint64_t last_wr_id[FAULT_RULES_MAX]; /* `wrid last`: of the CQE before */
+	/* At the index of a `hold`, `swap` or `replay` rule its own, and behind the last rule the one for what is
 	 * ready to be given. */
 	struct fault_ring rings[FAULT_RULES_MAX + 1];
+	struct fault_ring made; /* CQEs that the inner CQ never had, on their way to the first rule */
 };
 
 struct fault_qp {
 	struct plx_qp base;
 	struct plx_qp *inner;
 	struct fault_device *dev;
+	struct fault_qp *next;
+	uint64_t lost_due; /* `lose`: the turn of the send CQ at which it is found out; 0: nothing is lost */
 };
 
 /* Typed conversions: base is the first member. */
@@ -97,13 +115,13 @@ fault_uncount(uint64_t *stat, uint64_t n)
 	__atomic_fetch_sub(stat, n, __ATOMIC_RELAXED);
 }
 
-/** Count one more thing that reaches rule @p i, and say whether the rule acts on it. */
-static inline bool
+/** Count one more thing that reaches rule @p i: its number if the rule acts on it, else 0. */
+static inline uint64_t
 fault_rule_hits(struct fault_device *dev, unsigned int i)
 {
 	uint64_t count = __atomic_add_fetch(&dev->counts[i], 1, __ATOMIC_RELAXED);
 
-	return fault_which_hits(&dev->script.rules[i].which, count);
+	return fault_which_hits(&dev->script.rules[i].which, count) ? count : 0;
 }
 
 static inline struct fault_ring *
@@ -113,30 +131,54 @@ fault_ready(struct fault_cq *cq)
 }
 
 /**
- * How many CQEs may enter at rule @p from: each can double at every `dup`, and all of them can end up in the same
+ * How many CQEs may enter at rule @p from: each can double at every `dup`, `swap` and `replay`, and all of them can end up in the same
  * ring, as far as the first that takes them all.
  */
 uint32_t fault_room(const struct fault_cq *cq, unsigned int from);
 
 /**
  * Send a CQE through the rules, from number @p from on, into the ring where it has to wait. fault_room() is at
- * least 1. Calls itself once for each `dup` at most.
+ * least 1. Calls itself twice at most for each rule that makes two of one.
  */
 void fault_cqe_pass(struct fault_cq *cq, unsigned int from, const struct plx_wc *original);
 
 /** Let go what is due. */
 void fault_release(struct fault_cq *cq);
 
-/** The data path of a wrapper. */
-extern const struct plx_fast_ops fault_fast;
-uint16_t fault_post_send(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
-uint16_t fault_post_recv(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
-int fault_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n);
-
+/* ---- fault_cq.c ---- */
 struct plx_cq *fault_cq_create(struct plx_device *dev, uint32_t nb_cqe);
 int fault_cq_destroy(struct plx_cq *cq);
+int fault_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n);
+/** Have @p cq give an error CQE of @p qp that inner never had, @p turns polls from now. False: no room. */
+bool fault_cqe_make(struct fault_cq *cq, const struct fault_qp *qp, uint64_t wr_id, uint8_t status, uint64_t due);
+
+/* ---- fault_qps.c: what is known of all QPs of a device ---- */
+int fault_qps_init(struct fault_device *dev);
+void fault_qps_fini(struct fault_device *dev);
+/** Give @p qp, whose inner one is made, its number. -ENOSPC: all that `qpn` has are taken. */
+int fault_qps_add(struct fault_device *dev, struct fault_qp *qp);
+/** From here on no completion takes @p qp to ERR; until it is shown again, when it was not destroyed after all. */
+void fault_qps_hide(struct fault_device *dev, struct fault_qp *qp);
+void fault_qps_show(struct fault_device *dev, struct fault_qp *qp);
+void fault_qps_free_number(struct fault_device *dev, uint32_t qp_num);
+/** Our number of the inner QP @p inner, also when it is gone. */
+uint32_t fault_qps_number(struct fault_device *dev, uint32_t inner);
+/** Take the QP that has @p qp_num, if it is there, to ERR. Any thread. */
+void fault_qps_fail(struct fault_device *dev, uint32_t qp_num);
+
+/* ---- fault_post.c ---- */
+extern const struct plx_fast_ops fault_fast; /* the data path of a wrapper */
+/** One more look at the link: `link` rules count it as they count sends. Any thread. */
+bool fault_link_is_down(struct fault_device *dev);
+
+/* ---- fault_control.c ---- */
+/** One more call of @p verb: wait, and 0 or the errno with which it is refused, as the script says. Any thread. */
+int fault_verb(struct fault_device *dev, enum fault_verb verb);
+
+/* ---- fault_qp.c ---- */
 struct plx_qp *fault_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf);
 int fault_qp_destroy(struct plx_qp *qp);
+int fault_qp_limits(struct plx_device *dev, struct plx_qp_cap *cap);
 int fault_qp_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, struct plx_qp_addr *addr);
 int fault_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer);
 int fault_qp_to_error(struct plx_qp *qp);

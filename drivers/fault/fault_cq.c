@@ -17,6 +17,49 @@
 
 #define FETCH_BURST 32
 
+/* ---- CQEs that the inner CQ never had ------------------------------------------------------ */
+
+bool
+fault_cqe_make(struct fault_cq *cq, const struct fault_qp *qp, uint64_t wr_id, uint8_t status, uint64_t due)
+{
+	const struct plx_wc wc = {
+		.wr_id = wr_id,
+		.qp_num = qp->base.qp_num,
+		.status = status,
+		.raw_status = status,
+	};
+
+	if (fault_ring_used(&cq->made) == cq->made.size)
+		return false;
+	fault_ring_put(&cq->made, &wc, due);
+	cq->made.slots[(cq->made.tail - 1) & (cq->made.size - 1)].since = cq->turn;
+	cq->made.slots[(cq->made.tail - 1) & (cq->made.size - 1)].taken = cq->taken;
+	fault_count(&cq->dev->stats.made, 1);
+	fault_count(&cq->dev->stats.waiting, 1);
+	return true;
+}
+
+/** Whether what was in the inner CQ before @p made has been seen: it must not be overtaken. */
+static bool
+seen_before(const struct fault_cq *cq, const struct fault_waiter *made)
+{
+	return cq->empty_turn > made->since || cq->taken - made->taken >= cq->inner->nb_cqe;
+}
+
+static void
+made_release(struct fault_cq *cq)
+{
+	struct fault_waiter *first;
+
+	while ((first = fault_ring_first(&cq->made)) != NULL && first->due <= cq->turn && seen_before(cq, first) &&
+		fault_room(cq, 0) > 0) {
+		cq->made.head++;
+		if (first->wc.status == PLX_ST_RETRY_EXC_ERR)
+			fault_qps_fail(cq->dev, first->wc.qp_num);
+		fault_cqe_pass(cq, 0, &first->wc);
+	}
+}
+
 /* ---- polling ------------------------------------------------------------------------------- */
 
 /** CQEs to ask the inner CQ for, of @p left that it may still have; 0 ends the fetch. */
@@ -32,6 +75,22 @@ fetch_size(struct fault_cq *cq, uint16_t n, uint32_t left)
 	return RTE_MIN(left, fits);
 }
 
+/** Send CQEs off the inner CQ through the rules. */
+static void
+pass_fetched(struct fault_cq *cq, struct plx_wc *wcs, unsigned int n)
+{
+	struct fault_device *dev = cq->dev;
+
+	cq->taken += n;
+	fault_count(&dev->stats.cqes, n);
+	fault_count(&dev->stats.waiting, n);
+	for (unsigned int i = 0; i < n; i++) {
+		if (dev->numbers != NULL)
+			wcs[i].qp_num = fault_qps_number(dev, wcs[i].qp_num);
+		fault_cqe_pass(cq, 0, &wcs[i]);
+	}
+}
+
 /**
  * Poll the inner CQ until @p n CQEs are ready or it is empty: a poll whose CQEs were all dropped must not look
  * like an empty CQ. But no more than were in the CQ when the poll began: peers that never stop must not keep us.
@@ -39,7 +98,6 @@ fetch_size(struct fault_cq *cq, uint16_t n, uint32_t left)
 static int
 fetch(struct fault_cq *cq, uint16_t n)
 {
-	struct fault_device *dev = cq->dev;
 	struct plx_wc wcs[FETCH_BURST];
 	uint32_t left = cq->inner->nb_cqe;
 	uint32_t want;
@@ -47,13 +105,12 @@ fetch(struct fault_cq *cq, uint16_t n)
 	while ((want = fetch_size(cq, n, left)) > 0) {
 		int got = cq->inner->fast->poll_cq(cq->inner, wcs, (uint16_t)want);
 
-		if (got <= 0)
+		if (got <= 0) {
+			cq->empty_turn = cq->turn;
 			return got;
-		left -= got;
-		fault_count(&dev->stats.cqes, got);
-		fault_count(&dev->stats.waiting, got);
-		for (int i = 0; i < got; i++)
-			fault_cqe_pass(cq, 0, &wcs[i]);
+		}
+		left -= (uint32_t)got;
+		pass_fetched(cq, wcs, (unsigned int)got);
 	}
 	return 0;
 }
@@ -73,16 +130,26 @@ take(struct fault_cq *cq, struct plx_wc *wcs, uint16_t n)
 	return taken;
 }
 
+static void
+call_hook(struct fault_cq *cq, enum plx_fault_point point)
+{
+	if (cq->dev->hook != NULL)
+		cq->dev->hook(&cq->base, point, cq->dev->hook_arg);
+}
+
 int
 fault_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 {
 	struct fault_cq *cq = fault_cq(base);
 	int err, taken;
 
+	call_hook(cq, PLX_FAULT_BEFORE_POLL);
 	cq->turn++;
 	fault_release(cq);
 	err = fetch(cq, n);
+	made_release(cq);
 	taken = take(cq, wcs, n);
+	call_hook(cq, PLX_FAULT_AFTER_POLL);
 	/* A dead CQ says so once what came out of it before is given. */
 	return taken > 0 ? taken : err;
 }
@@ -90,10 +157,10 @@ fault_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 /* ---- control ------------------------------------------------------------------------------- */
 
 static int
-ring_make(struct fault_ring *ring, uint32_t nb_cqe)
+ring_make(struct fault_ring *ring, uint32_t least)
 {
-	/* One CQE must always fit after it has doubled at every `dup`. */
-	ring->size = rte_align32pow2(RTE_MAX(nb_cqe, 1u << FAULT_DUPS_MAX));
+	/* One CQE must always fit after it has doubled at every rule that can. */
+	ring->size = rte_align32pow2(RTE_MAX(least, 1u << FAULT_GROWS_MAX));
 	ring->slots = calloc(ring->size, sizeof(*ring->slots));
 	return ring->slots != NULL ? 0 : -ENOMEM;
 }
@@ -102,8 +169,9 @@ ring_make(struct fault_ring *ring, uint32_t nb_cqe)
 static uint32_t
 rings_free(struct fault_cq *cq)
 {
-	uint32_t waiting = 0;
+	uint32_t waiting = fault_ring_used(&cq->made);
 
+	free(cq->made.slots);
 	for (unsigned int i = 0; i <= FAULT_RULES_MAX; i++) {
 		waiting += fault_ring_used(&cq->rings[i]);
 		free(cq->rings[i].slots);
@@ -111,16 +179,33 @@ rings_free(struct fault_cq *cq)
 	return waiting;
 }
 
+/** The ring of a rule, if it keeps anything. */
+static int
+rule_ring_make(struct fault_cq *cq, unsigned int i)
+{
+	const struct fault_rule *rule = &cq->dev->script.rules[i];
+
+	switch (rule->action) {
+	case FAULT_HOLD:
+		return ring_make(&cq->rings[i], cq->base.nb_cqe);
+	case FAULT_SWAP:
+		return ring_make(&cq->rings[i], 1);
+	case FAULT_REPLAY:
+		return ring_make(&cq->rings[i], rule->arg);
+	default:
+		return 0;
+	}
+}
+
 static int
 rings_make(struct fault_cq *cq)
 {
-	const struct fault_script *script = &cq->dev->script;
 	int err = ring_make(fault_ready(cq), cq->base.nb_cqe);
 
-	for (unsigned int i = 0; i < script->nb_rules && err == 0; i++) {
-		if (script->rules[i].action == FAULT_HOLD)
-			err = ring_make(&cq->rings[i], cq->base.nb_cqe);
-	}
+	if (err == 0)
+		err = ring_make(&cq->made, cq->base.nb_cqe);
+	for (unsigned int i = 0; i < cq->dev->script.nb_rules && err == 0; i++)
+		err = rule_ring_make(cq, i);
 	return err;
 }
 
@@ -128,8 +213,14 @@ struct plx_cq *
 fault_cq_create(struct plx_device *base, uint32_t nb_cqe)
 {
 	struct fault_device *dev = fault_device(base);
-	struct fault_cq *cq = calloc(1, sizeof(*cq));
+	int refused = fault_verb(dev, FAULT_CQ_CREATE);
+	struct fault_cq *cq;
 
+	if (refused != 0) {
+		rte_errno = refused;
+		return NULL;
+	}
+	cq = calloc(1, sizeof(*cq));
 	if (cq == NULL)
 		goto no_memory;
 	cq->dev = dev;
@@ -158,9 +249,11 @@ int
 fault_cq_destroy(struct plx_cq *base)
 {
 	struct fault_cq *cq = fault_cq(base);
-	int err = plx_cq_destroy(cq->inner);
+	int err = -fault_verb(cq->dev, FAULT_CQ_DESTROY);
 	uint32_t waiting;
 
+	if (err == 0)
+		err = plx_cq_destroy(cq->inner);
 	if (err != 0)
 		return err;
 	waiting = rings_free(cq);

@@ -27,40 +27,56 @@ fault_close(struct plx_device *base)
 	struct fault_device *dev = fault_device(base);
 	int err = plx_device_close(dev->inner);
 
+	if (err != 0)
+		return err;
+	fault_qps_fini(dev);
+	free(dev);
+	return 0;
+}
+
+static int
+fault_port_query(struct plx_device *base, unsigned int port, struct plx_port_attr *attr)
+{
+	struct fault_device *dev = fault_device(base);
+	int err = -fault_verb(dev, FAULT_PORT_QUERY);
+
 	if (err == 0)
-		free(dev);
+		err = plx_port_query(dev->inner, port, attr);
+	if (err == 0 && fault_link_is_down(dev))
+		attr->active = 0;
 	return err;
 }
 
 static int
-fault_qp_limits(struct plx_device *dev, struct plx_qp_cap *cap)
+fault_gid_query(struct plx_device *base, unsigned int port, unsigned int index, struct plx_gid *gid)
 {
-	return plx_qp_limits(fault_device(dev)->inner, cap);
-}
+	struct fault_device *dev = fault_device(base);
+	int err = -fault_verb(dev, FAULT_GID_QUERY);
 
-static int
-fault_port_query(struct plx_device *dev, unsigned int port, struct plx_port_attr *attr)
-{
-	return plx_port_query(fault_device(dev)->inner, port, attr);
-}
-
-static int
-fault_gid_query(struct plx_device *dev, unsigned int port, unsigned int index, struct plx_gid *gid)
-{
-	return plx_gid_query(fault_device(dev)->inner, port, index, gid);
+	return err != 0 ? err : plx_gid_query(dev->inner, port, index, gid);
 }
 
 /* ---- protection domains and memory --------------------------------------------------------- */
 
+/** Memory for the wrapper of an object that @p verb is to make. NULL with rte_errno: a rule says no, or there is none. */
+static void *
+object_new(struct fault_device *dev, enum fault_verb verb, size_t size)
+{
+	int err = fault_verb(dev, verb);
+	void *object = err == 0 ? calloc(1, size) : NULL;
+
+	if (object == NULL)
+		rte_errno = err != 0 ? err : ENOMEM;
+	return object;
+}
+
 static struct plx_pd *
 fault_pd_create(struct plx_device *dev)
 {
-	struct fault_pd *pd = calloc(1, sizeof(*pd));
+	struct fault_pd *pd = object_new(fault_device(dev), FAULT_PD_CREATE, sizeof(*pd));
 
-	if (pd == NULL) {
-		rte_errno = ENOMEM;
+	if (pd == NULL)
 		return NULL;
-	}
 	pd->inner = plx_pd_create(fault_device(dev)->inner);
 	if (pd->inner == NULL) {
 		free(pd); /* rte_errno is inner's */
@@ -73,8 +89,10 @@ static int
 fault_pd_destroy(struct plx_pd *base)
 {
 	struct fault_pd *pd = fault_pd(base);
-	int err = plx_pd_destroy(pd->inner);
+	int err = -fault_verb(fault_device(base->dev), FAULT_PD_DESTROY);
 
+	if (err == 0)
+		err = plx_pd_destroy(pd->inner);
 	if (err == 0)
 		free(pd);
 	return err;
@@ -83,12 +101,10 @@ fault_pd_destroy(struct plx_pd *base)
 static struct plx_mr *
 fault_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 {
-	struct fault_mr *mr = calloc(1, sizeof(*mr));
+	struct fault_mr *mr = object_new(fault_device(pd->dev), FAULT_MR_REGISTER, sizeof(*mr));
 
-	if (mr == NULL) {
-		rte_errno = ENOMEM;
+	if (mr == NULL)
 		return NULL;
-	}
 	mr->inner = plx_mr_register(fault_pd(pd)->inner, addr, len, rights);
 	if (mr->inner == NULL) {
 		free(mr); /* rte_errno is inner's */
@@ -103,8 +119,10 @@ static int
 fault_mr_deregister(struct plx_mr *base)
 {
 	struct fault_mr *mr = fault_mr(base);
-	int err = plx_mr_deregister(mr->inner);
+	int err = -fault_verb(fault_device(base->pd->dev), FAULT_MR_DEREGISTER);
 
+	if (err == 0)
+		err = plx_mr_deregister(mr->inner);
 	if (err == 0)
 		free(mr);
 	return err;
@@ -154,14 +172,34 @@ wrap_fail(int err, const char *text)
 	return NULL;
 }
 
-static bool
-script_has(const struct fault_script *script, enum fault_action action)
+/** What of the script the warm path asks about. */
+static void
+script_take(struct fault_device *dev, const struct fault_script *script)
 {
+	dev->script = *script;
 	for (unsigned int i = 0; i < script->nb_rules; i++) {
-		if (script->rules[i].action == action)
-			return true;
+		const struct fault_rule *rule = &script->rules[i];
+
+		dev->holds |= rule->action == FAULT_HOLD;
+		if (rule->action >= FAULT_FAIL_POST && rule->action <= FAULT_IN_ERR)
+			dev->watches[rule->queue] = true;
 	}
-	return false;
+}
+
+/** Its own parts of a new wrapper. NULL: no memory. */
+static struct fault_device *
+device_new(const struct fault_script *script)
+{
+	struct fault_device *dev = calloc(1, sizeof(*dev));
+
+	if (dev == NULL)
+		return NULL;
+	script_take(dev, script);
+	if (fault_qps_init(dev) == 0)
+		return dev;
+	fault_qps_fini(dev);
+	free(dev);
+	return NULL;
 }
 
 struct plx_device *
@@ -176,7 +214,7 @@ plx_fault_wrap(struct plx_device *inner, const char *script)
 	/* This leaves "" in the text of a good one. */
 	if (fault_script_parse(script, strlen(script), &parsed, error_text) != 0)
 		return wrap_fail(EINVAL, error_text);
-	dev = calloc(1, sizeof(*dev));
+	dev = device_new(&parsed);
 	if (dev == NULL)
 		return wrap_fail(ENOMEM, "out of memory");
 	snprintf(name, sizeof(name), "fault:%s", plx_device_name(inner));
@@ -184,14 +222,38 @@ plx_fault_wrap(struct plx_device *inner, const char *script)
 	dev->base.caps = *plx_device_caps(inner);
 	dev->base.caps.flags &= ~(uint32_t)PLX_CAP_SRQ; /* not wrapped */
 	dev->inner = inner;
-	dev->script = parsed;
-	dev->fails_send = script_has(&parsed, FAULT_FAIL_SEND);
-	dev->fails_recv = script_has(&parsed, FAULT_FAIL_RECV);
-	dev->holds = script_has(&parsed, FAULT_HOLD);
 	return &dev->base;
 }
 
+/* ---- hook ---------------------------------------------------------------------------------- */
+
+int
+plx_fault_set_hook(struct plx_device *base, plx_fault_hook_t hook, void *arg)
+{
+	struct fault_device *dev = fault_device(base);
+
+	if (base->driver != &fault_driver)
+		return -EINVAL;
+	dev->hook = hook;
+	dev->hook_arg = arg;
+	return 0;
+}
+
 /* ---- statistics ---------------------------------------------------------------------------- */
+
+static const char *const stat_names[] = {"cqes", "made", "given", "dropped", "duplicated", "replayed", "held", "swapped",
+	"waiting", "discarded", "errors", "garbled", "poisoned", "failed_posts", "denied", "lost", "flushed",
+	"swallowed", "failed_verbs", "delayed"};
+
+#define NB_STATS (sizeof(struct plx_fault_stats) / sizeof(uint64_t))
+
+static_assert(sizeof(stat_names) / sizeof(stat_names[0]) == NB_STATS, "a name for each, and all of one type");
+
+const char *
+plx_fault_stat_name(unsigned int index)
+{
+	return index < NB_STATS ? stat_names[index] : NULL;
+}
 
 int
 plx_fault_stats(const struct plx_device *base, struct plx_fault_stats *stats)
@@ -199,10 +261,9 @@ plx_fault_stats(const struct plx_device *base, struct plx_fault_stats *stats)
 	const uint64_t *from = (const uint64_t *)&((const struct fault_device *)base)->stats;
 	uint64_t *to = (uint64_t *)stats;
 
-	static_assert(sizeof(*stats) % sizeof(*to) == 0, "all of one type");
 	if (base->driver != &fault_driver)
 		return -EINVAL;
-	for (unsigned int i = 0; i < sizeof(*stats) / sizeof(*to); i++)
+	for (unsigned int i = 0; i < NB_STATS; i++)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 /**
  * @file
- * Posting, where `fail` rules act, and the QP that it goes through.
+ * The QP that a wrapper posts through.
  */
 
 #include "fault.h"
@@ -14,96 +14,53 @@
 
 #include <rte_errno.h>
 
-typedef uint16_t (*post_fn)(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
-
-const struct plx_fast_ops fault_fast = {
-	.post_send = fault_post_send,
-	.post_recv = fault_post_recv,
-	.poll_cq = fault_poll_cq,
-};
-
-/** The errno with which one more WR is refused, or 0. Every rule counts the WR, the first one that hits decides. */
-static int
-wr_refused(struct fault_device *dev, enum fault_action action)
+int
+fault_qp_limits(struct plx_device *base, struct plx_qp_cap *cap)
 {
-	int err = 0;
+	struct fault_device *dev = fault_device(base);
+	int err = -fault_verb(dev, FAULT_QP_LIMITS);
 
-	for (unsigned int i = 0; i < dev->script.nb_rules; i++) {
-		const struct fault_rule *rule = &dev->script.rules[i];
+	return err != 0 ? err : plx_qp_limits(dev->inner, cap);
+}
 
-		if (rule->action == action && fault_rule_hits(dev, i) && err == 0)
-			err = (int)rule->arg;
-	}
+/* ---- create and destroy -------------------------------------------------------------------- */
+
+static int
+inner_create(struct fault_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *conf)
+{
+	struct plx_qp_conf inner = *conf;
+	int err;
+
+	inner.send_cq = fault_cq(conf->send_cq)->inner;
+	inner.recv_cq = fault_cq(conf->recv_cq)->inner;
+	qp->inner = plx_qp_create(fault_pd(pd)->inner, &inner);
+	if (qp->inner == NULL)
+		return -rte_errno;
+	err = fault_qps_add(qp->dev, qp);
+	if (err != 0)
+		plx_qp_destroy(qp->inner);
 	return err;
 }
-
-/**
- * Post one by one, so that a rule has counted exactly the WRs that were tried, in their order over all QPs, with
- * no lock and nothing to give back when the inner QP is full in mid-chain. It costs a doorbell for each, and only
- * with a `fail` rule in the script.
- */
-static uint16_t
-post_counted(struct fault_qp *qp, enum fault_action action, post_fn post, const struct plx_wr *const *wrs,
-	uint16_t n, int *err)
-{
-	for (uint16_t i = 0; i < n; i++) {
-		int refused = wr_refused(qp->dev, action);
-
-		if (refused != 0) {
-			fault_count(&qp->dev->stats.failed_posts, 1);
-			*err = -refused;
-			return i;
-		}
-		if (post(qp->inner, &wrs[i], 1, err) != 1)
-			return i;
-	}
-	return n;
-}
-
-uint16_t
-fault_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
-{
-	struct fault_qp *qp = fault_qp(base);
-	post_fn post = qp->inner->fast->post_send;
-
-	if (!qp->dev->fails_send)
-		return post(qp->inner, wrs, n, err);
-	return post_counted(qp, FAULT_FAIL_SEND, post, wrs, n, err);
-}
-
-uint16_t
-fault_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
-{
-	struct fault_qp *qp = fault_qp(base);
-	post_fn post = qp->inner->fast->post_recv;
-
-	if (!qp->dev->fails_recv)
-		return post(qp->inner, wrs, n, err);
-	return post_counted(qp, FAULT_FAIL_RECV, post, wrs, n, err);
-}
-
-/* ---- control ------------------------------------------------------------------------------- */
 
 struct plx_qp *
 fault_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 {
-	struct fault_qp *qp = calloc(1, sizeof(*qp));
-	struct plx_qp_conf inner = *conf;
+	struct fault_device *dev = fault_device(pd->dev);
+	int err = -fault_verb(dev, FAULT_QP_CREATE);
+	struct fault_qp *qp = err == 0 ? calloc(1, sizeof(*qp)) : NULL;
 
 	if (qp == NULL) {
-		rte_errno = ENOMEM;
+		rte_errno = err != 0 ? -err : ENOMEM;
 		return NULL;
 	}
-	inner.send_cq = fault_cq(conf->send_cq)->inner;
-	inner.recv_cq = fault_cq(conf->recv_cq)->inner;
-	qp->dev = fault_device(pd->dev);
-	qp->inner = plx_qp_create(fault_pd(pd)->inner, &inner);
-	if (qp->inner == NULL) {
-		free(qp); /* rte_errno is inner's */
+	qp->dev = dev;
+	err = inner_create(qp, pd, conf);
+	if (err != 0) {
+		free(qp);
+		rte_errno = -err;
 		return NULL;
 	}
 	qp->base.fast = &fault_fast;
-	qp->base.qp_num = qp->inner->qp_num;
 	qp->base.cap = qp->inner->cap;
 	return &qp->base;
 }
@@ -113,33 +70,52 @@ int
 fault_qp_destroy(struct plx_qp *base)
 {
 	struct fault_qp *qp = fault_qp(base);
-	int err = plx_qp_destroy(qp->inner);
+	struct fault_device *dev = qp->dev;
+	int err = -fault_verb(dev, FAULT_QP_DESTROY);
 
-	if (err == 0)
-		free(qp);
-	return err;
+	if (err != 0)
+		return err;
+	fault_qps_hide(dev, qp);
+	err = plx_qp_destroy(qp->inner);
+	if (err != 0) {
+		fault_qps_show(dev, qp);
+		return err;
+	}
+	fault_qps_free_number(dev, base->qp_num);
+	free(qp);
+	return 0;
 }
+
+/* ---- modify -------------------------------------------------------------------------------- */
 
 int
 fault_qp_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, struct plx_qp_addr *addr)
 {
-	return plx_qp_local_addr(fault_qp(qp)->inner, path, addr);
+	int err = -fault_verb(fault_qp(qp)->dev, FAULT_QP_LOCAL_ADDR);
+
+	return err != 0 ? err : plx_qp_local_addr(fault_qp(qp)->inner, path, addr);
 }
 
 int
 fault_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer)
 {
-	return plx_qp_bring_up(fault_qp(qp)->inner, path, peer);
+	int err = -fault_verb(fault_qp(qp)->dev, FAULT_QP_BRING_UP);
+
+	return err != 0 ? err : plx_qp_bring_up(fault_qp(qp)->inner, path, peer);
 }
 
 int
 fault_qp_to_error(struct plx_qp *qp)
 {
-	return plx_qp_to_error(fault_qp(qp)->inner);
+	int err = -fault_verb(fault_qp(qp)->dev, FAULT_QP_TO_ERROR);
+
+	return err != 0 ? err : plx_qp_to_error(fault_qp(qp)->inner);
 }
 
 int
 fault_qp_query_state(struct plx_qp *qp)
 {
-	return plx_qp_query_state(fault_qp(qp)->inner);
+	int err = -fault_verb(fault_qp(qp)->dev, FAULT_QP_QUERY_STATE);
+
+	return err != 0 ? err : plx_qp_query_state(fault_qp(qp)->inner);
 }

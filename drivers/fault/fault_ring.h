@@ -15,11 +15,13 @@
 struct fault_waiter {
 	struct plx_wc wc;
 	uint64_t due;
+	uint64_t since; /**< of one that we made: the poll before it */
+	uint64_t taken; /**< and what had come out of the inner CQ by then */
 };
 
 /** FIFO; head and tail run freely. */
 struct fault_ring {
-	struct fault_waiter *slots; /* NULL: none, the ring's rule does not hold */
+	struct fault_waiter *slots; /* NULL: none: the ring's rule keeps nothing */
 	uint32_t size;		    /* power of two */
 	uint32_t head;
 	uint32_t tail;

@@ -8,6 +8,9 @@
  * @file
  * A fault script as data, and its decoder. doc/guide/fault.md is the language.
  *
+ *      "drop cqe 1/9; fail qp_create 2 EIO"
+ *         words (fault_words.h) --> parts (fault_parts.c) --> rules (fault_script.c) --> struct fault_script
+ *
  * The decoder takes a pointer and a length and touches nothing else.
  */
 
@@ -16,34 +19,92 @@
 #include <stdint.h>
 
 #define FAULT_RULES_MAX	 16
-#define FAULT_DUPS_MAX	 4 /* each doubles what one CQE can become */
+#define FAULT_GROWS_MAX	 4 /* rules that double what one CQE can become */
 #define FAULT_NTH_MAX	 1000000000u
 #define FAULT_TURNS_MAX	 1000000u
-#define FAULT_ERROR_LEN	 160
+#define FAULT_AGE_MAX	 1024u
+#define FAULT_DELAY_MAX	 1000000u
+#define FAULT_QPN_MAX	 16000000u
+#define FAULT_ERROR_LEN	 256
 
 enum fault_action {
+	/* On CQEs, in script order. */
 	FAULT_DROP,
 	FAULT_DUP,
 	FAULT_HOLD,
+	FAULT_SWAP,
+	FAULT_REPLAY,
 	FAULT_ERROR,
 	FAULT_WRID,
 	FAULT_POISON,
-	FAULT_FAIL_SEND,
-	FAULT_FAIL_RECV,
+	/* On WRs: the first that hits decides. */
+	FAULT_FAIL_POST,
+	FAULT_DENY,
+	FAULT_UNNAME,
+	FAULT_LOSE,
+	FAULT_LINK,
+	FAULT_IN_ERR,
+	/* On control verbs, likewise, but every delay counts. */
+	FAULT_FAIL_VERB,
+	FAULT_DELAY,
+	/* On the device. */
+	FAULT_QPN,
 };
 
-/** Which of the things that reach a rule it acts on. */
+/** What CQEs a rule is about. */
+enum fault_object { FAULT_ANY, FAULT_OK, FAULT_ERR, FAULT_SENT, FAULT_RECEIVED };
+
+enum fault_queue { FAULT_SEND, FAULT_RECV };
+
+/** How a post says no. */
+enum fault_style { FAULT_NEGATIVE, FAULT_PLAIN, FAULT_MINUS_ONE };
+
+/** What a wr_id becomes. */
+enum fault_garbage { FAULT_HASH, FAULT_ZERO, FAULT_ONES, FAULT_FLIP, FAULT_LAST };
+
+/** What becomes of a WR that is posted in ERR. */
+enum fault_fate { FAULT_REFUSE, FAULT_FLUSH, FAULT_SWALLOW };
+
+/** Control verbs as bits, named as the slots of struct plx_device_ops. */
+enum fault_verb {
+	FAULT_QP_LIMITS,
+	FAULT_PORT_QUERY,
+	FAULT_GID_QUERY,
+	FAULT_PD_CREATE,
+	FAULT_PD_DESTROY,
+	FAULT_MR_REGISTER,
+	FAULT_MR_DEREGISTER,
+	FAULT_CQ_CREATE,
+	FAULT_CQ_DESTROY,
+	FAULT_QP_CREATE,
+	FAULT_QP_DESTROY,
+	FAULT_QP_LOCAL_ADDR,
+	FAULT_QP_BRING_UP,
+	FAULT_QP_TO_ERROR,
+	FAULT_QP_QUERY_STATE,
+
+	FAULT_NB_VERBS
+};
+
+/** Which of the things that reach a rule it acts on: of first to last every nth, or by chance 1 in nth. */
 struct fault_which {
+	uint64_t first;
+	uint64_t last;
 	uint32_t nth;
-	bool once;   /* the nth and no other; else every nth */
-	bool seeded; /* every nth by chance: the seed and the count decide */
+	bool seeded; /* the seed and the count decide */
 	uint32_t seed;
 };
 
 struct fault_rule {
 	enum fault_action action;
 	struct fault_which which;
-	uint32_t arg; /* hold: turns; error: enum plx_status; fail: errno */
+	uint8_t object; /* enum fault_object */
+	uint8_t queue;	/* enum fault_queue */
+	uint8_t how;	/* enum fault_style, fault_garbage or fault_fate, as the action wants it */
+	bool fatal;
+	uint32_t arg; /* hold, lose: turns; replay: age; error: status; fail: errno; wrid: bit; delay: us; qpn: first */
+	uint32_t most;	/* hold: turns at most */
+	uint32_t verbs; /* 1 << enum fault_verb */
 };
 
 struct fault_script {
@@ -59,6 +120,9 @@ int fault_script_parse(const char *text, size_t len, struct fault_script *script
 
 /** Whether the @p count th thing (from 1) is one of @p which. */
 bool fault_which_hits(const struct fault_which *which, uint64_t count);
+
+/** A number from @p least to @p most that the seed and @p count decide. */
+uint32_t fault_which_between(const struct fault_which *which, uint64_t count, uint32_t least, uint32_t most);
 
 /** A number that looks random; each @p x has its own. */
 uint64_t fault_mix(uint64_t x);

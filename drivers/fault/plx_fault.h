@@ -8,19 +8,23 @@
  * @file
  * A device around another device that misbehaves as a script says.
  *
- *      post --> fault --------------------------------> inner
- *               `fail`: refused here
+ *      post ------> fault -----------------------------> inner
+ *                   fail, deny, unname, lose, in_err
  *
- *      poll <-- fault <-- rule <-- ... <-- rule <------ inner
- *               drop, dup, hold, error, wrid, poison
+ *      poll <------ fault <-- rule <-- ... <-- rule <--- inner
+ *                   drop, dup, hold, swap, replay, error, wrid, poison
  *
- * Tests see lost, doubled and late completions, and refused posts, with no hook in any hot path. What was
- * done is counted, and the counts follow from the script: doc/guide/fault.md has the language.
+ *      control ---> fault -----------------------------> inner
+ *                   fail, delay
+ *
+ * Tests see lost, doubled, late and garbled completions, posts and verbs that fail, and QP numbers of their choice, with no
+ * hook in any hot path. What was done is counted, and the counts follow from the script: doc/guide/fault.md has the
+ * language.
  *
  *      dev = plx_fault_wrap(plx_device_open("loopback0"), "drop cqe 1/1000; hold cqe 32");
  *
  * Threads: as any device. A CQ's waiting completions are its owner's; what the rules count over the device is
- * atomic. Posting and polling allocate nothing and take no lock.
+ * atomic. Posting and polling allocate nothing, and take no lock but where a script takes a QP to ERR.
  *
  * @since 0.1
  */
@@ -51,23 +55,50 @@ struct plx_device *plx_fault_wrap(struct plx_device *inner, const char *script);
 const char *plx_fault_error(void);
 
 /** What the rules have done so far, over the device. At rest, with no poll running,
- * cqes + duplicated = given + dropped + waiting + discarded. */
+ * cqes + made + duplicated + replayed = given + dropped + waiting + discarded. */
 struct plx_fault_stats {
 	uint64_t cqes;	       /**< taken off the inner device */
+	uint64_t made;	       /**< `lose`, `link`, `in_err`: CQEs that the inner device never had */
 	uint64_t given;	       /**< to whoever polls */
 	uint64_t dropped;      /**< `drop` */
 	uint64_t duplicated;   /**< `dup`: copies made */
+	uint64_t replayed;     /**< `replay`: copies of old ones */
 	uint64_t held;	       /**< `hold`: held so far, once for each rule that did */
+	uint64_t swapped;      /**< `swap`: pairs given in the wrong order */
 	uint64_t waiting;      /**< held, or copies for which the burst had no room, at this moment */
 	uint64_t discarded;    /**< were waiting when their CQ was destroyed */
 	uint64_t errors;       /**< `error`: successes turned into errors */
 	uint64_t garbled;      /**< `wrid`: wr_ids replaced */
 	uint64_t poisoned;     /**< `poison`: error CQEs */
-	uint64_t failed_posts; /**< `fail`: WRs refused */
+	uint64_t failed_posts; /**< `fail`, `unname`, `in_err`: WRs refused */
+	uint64_t denied;       /**< `deny`, `unname`: WRs posted that the post did not own up to */
+	uint64_t lost;	       /**< `lose`, `link`: sends that never left, and the first to die of it */
+	uint64_t flushed;      /**< `in_err`, and behind a lost send: WRs that were flushed here */
+	uint64_t swallowed;    /**< `in_err`: WRs taken that never complete */
+	uint64_t failed_verbs; /**< `fail`: control verbs refused */
+	uint64_t delayed;      /**< `delay`: control verbs */
 };
 
 /** Fill @p stats, from any thread. -EINVAL: @p dev is no wrapper. */
 int plx_fault_stats(const struct plx_device *dev, struct plx_fault_stats *stats);
+
+/** Name of counter number @p index, the @p index th uint64_t of struct plx_fault_stats; NULL behind the last. */
+const char *plx_fault_stat_name(unsigned int index);
+
+/** Where a poll of the wrapper stands. */
+enum plx_fault_point {
+	PLX_FAULT_BEFORE_POLL, /**< nothing has been taken off the inner CQ yet */
+	PLX_FAULT_AFTER_POLL,  /**< all that this poll gives is on its way to the caller */
+};
+
+/** A step that a test puts between others: post, close, let another thread go on. In the thread that polls @p cq. */
+typedef void (*plx_fault_hook_t)(struct plx_cq *cq, enum plx_fault_point point, void *arg);
+
+/**
+ * Call @p hook (NULL: none) at each point of each poll. -EINVAL: @p dev is no wrapper. While nobody polls. The hook may post and
+ * call verbs, and poll other CQs; not this one.
+ */
+int plx_fault_set_hook(struct plx_device *dev, plx_fault_hook_t hook, void *arg);
 
 #ifdef __cplusplus
 }

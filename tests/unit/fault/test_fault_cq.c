@@ -62,7 +62,7 @@ close_all(void **state)
 	assert_int_equal(plx_cq_destroy(cq), 0);
 	now = stats();
 	assert_int_equal(now.waiting, 0);
-	assert_int_equal(now.cqes + now.duplicated, now.given + now.dropped + now.discarded);
+	assert_int_equal(now.cqes + now.made + now.duplicated + now.replayed, now.given + now.dropped + now.discarded);
 	assert_int_equal(plx_device_close(dev), 0);
 	assert_int_equal(fake_nb_objects, 0);
 	dev = NULL;
@@ -347,6 +347,8 @@ full_rings_lose_nothing(void **state)
 	expect_each_twice("dup cqe 1/1; hold cqe 3; hold cqe 2");
 	close_all(state);
 	expect_each_twice("hold cqe 1 1/2; dup cqe 1/1; hold cqe 4 1/3");
+	close_all(state);
+	expect_each_twice("swap cqe 1/3; hold cqe 2 1/2; dup cqe 1/1; swap cqe 1/5; swap cqe 1/2");
 }
 
 static void
@@ -380,6 +382,77 @@ cqes_that_wait_go_with_their_cq(void **state)
 	assert_int_equal(stats().waiting, 0);
 	assert_int_equal(stats().discarded, 2);
 	cq = NULL;
+}
+
+static void
+latency_that_varies_keeps_the_order(void **state)
+{
+	unsigned int next = 1, turns = 0, polls_with_some = 0;
+	int got;
+
+	open_script("hold cqe 1..9 1/1 seed 5");
+	fake_complete_from(inner, 1, 40);
+	for (; next <= 40 && turns < 20; turns++) {
+		got = plx_cq_poll(cq, wcs, 64);
+		polls_with_some += got > 0;
+		for (int i = 0; i < got; i++, next++)
+			assert_int_equal(wcs[i].wr_id, next);
+	}
+	assert_int_equal(next, 41);
+	assert_true(turns <= 10);
+	assert_in_range(polls_with_some, 2, 9);
+}
+
+/* ---- order and age ------------------------------------------------------------------------- */
+
+static void
+swapped_cqe_comes_behind_the_next_one(void **state)
+{
+	open_script("swap cqe 1/2");
+	fake_complete_from(inner, 1, 2);
+	EXPECT_POLL(8, 1);
+	assert_int_equal(stats().waiting, 1);
+	fake_complete_from(inner, 3, 3);
+	EXPECT_POLL(8, 3, 2, 5, 4);
+	assert_int_equal(stats().swapped, 2);
+	assert_int_equal(stats().waiting, 0);
+}
+
+static void
+cqe_that_nobody_overtakes_comes_alone_after_eight_polls(void **state)
+{
+	open_script("swap cqe 1");
+	fake_complete_from(inner, 1, 1);
+	for (int i = 0; i < 8; i++)
+		EXPECT_POLL(8);
+	EXPECT_POLL(8, 1);
+	assert_int_equal(stats().swapped, 0);
+}
+
+/* case 1.9 */
+static void
+old_cqe_is_replayed_behind_a_new_one(void **state)
+{
+	open_script("replay cqe 3 2; replay cqe 5 1024");
+	fake_complete_from(inner, 1, 2);
+	EXPECT_POLL(8, 1, 2);
+	fake_complete_from(inner, 3, 4);
+	EXPECT_POLL(8, 3, 1, 4, 5, 6); /* nothing is 1024 back */
+	assert_int_equal(stats().replayed, 1);
+}
+
+static void
+replayed_cqe_is_the_very_one_of_that_age(void **state)
+{
+	open_script("replay cqe 1/1 3");
+	for (uint64_t first = 1; first < 100; first++) {
+		fake_complete_from(inner, first, 1);
+		assert_int_equal(plx_cq_poll(cq, wcs, 8), first > 3 ? 2 : 1);
+		assert_int_equal(wcs[0].wr_id, first);
+		if (first > 3)
+			assert_int_equal(wcs[1].wr_id, first - 3);
+	}
+	assert_int_equal(stats().replayed, 96);
 }
 
 /* ---- errors, garbage ----------------------------------------------------------------------- */
@@ -434,6 +507,67 @@ wr_id_of_every_nth_cqe_is_garbage(void **state)
 	assert_int_equal(stats().garbled, 2);
 }
 
+static void
+each_kind_of_garbage_is_what_it_says(void **state)
+{
+	open_script("wrid 2 hash; wrid 3 zero; wrid 4 ones; wrid 5 flip 63; wrid 6 last");
+	fake_complete_from(inner, 1, 7);
+	assert_int_equal(plx_cq_poll(cq, wcs, 8), 7);
+	assert_true(wcs[1].wr_id > 7);
+	assert_true(wcs[2].wr_id == 0);
+	assert_true(wcs[3].wr_id == UINT64_MAX);
+	assert_true(wcs[4].wr_id == (UINT64_C(1) << 63 | 5));
+	assert_true(wcs[5].wr_id == wcs[4].wr_id); /* as it reached the rule */
+	assert_int_equal(wcs[6].wr_id, 7);
+	assert_int_equal(stats().garbled, 5);
+}
+
+static void
+rule_sees_its_objects_alone(void **state)
+{
+	open_script("drop ok 2; drop err 2; drop send 1; drop recv 3");
+	fake_complete_with(inner, 1, PLX_ST_SUCCESS); /* all are receives */
+	fake_complete_with(inner, 2, PLX_ST_RETRY_EXC_ERR);
+	fake_complete_with(inner, 3, PLX_ST_SUCCESS); /* the second success */
+	fake_complete_with(inner, 4, PLX_ST_WR_FLUSH_ERR); /* the second error */
+	fake_complete_with(inner, 5, PLX_ST_SUCCESS);
+	fake_complete_with(inner, 6, PLX_ST_SUCCESS); /* the third receive that got there */
+	fake_complete_with(inner, 7, PLX_ST_SUCCESS);
+	inner->wcs[6].opcode = PLX_OPCODE_WRITE;
+	EXPECT_POLL(8, 1, 2, 5);
+	assert_int_equal(stats().dropped, 4);
+}
+
+static void
+fatal_error_takes_its_qp_to_err_and_no_other(void **state)
+{
+	struct plx_pd *pd;
+	struct plx_qp *qps[2];
+	struct plx_qp_conf conf = {.cap = {.send_depth = 4}};
+
+	open_script("error RETRY_EXC_ERR 2 fatal; error REM_OP_ERR 3");
+	conf.send_cq = conf.recv_cq = cq;
+	pd = plx_pd_create(dev);
+	for (int i = 0; i < 2; i++)
+		assert_non_null(qps[i] = plx_qp_create(pd, &conf));
+	fake_complete_from(inner, 1, 3);
+	for (int i = 0; i < 3; i++)
+		inner->wcs[i].qp_num = qps[1]->qp_num;
+	EXPECT_POLL(1, 1);
+	assert_int_equal(fake->qps[1]->state, PLX_QP_RESET);
+	EXPECT_POLL(1, 2);
+	assert_int_equal(fake->qps[1]->state, PLX_QP_ERR);
+	assert_int_equal(fake->qps[0]->state, PLX_QP_RESET);
+	fake->qps[1]->state = PLX_QP_RTS;
+	EXPECT_POLL(1, 3);
+	assert_int_equal(fake->qps[1]->state, PLX_QP_RTS); /* not fatal */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(plx_qp_destroy(qps[i]), 0);
+	fake_complete_from(inner, 4, 1);
+	EXPECT_POLL(8, 4); /* of a QP that is gone */
+	assert_int_equal(plx_pd_destroy(pd), 0);
+}
+
 /* ---- together ------------------------------------------------------------------------------ */
 
 static void
@@ -480,6 +614,42 @@ dead_cq_says_so_when_nothing_is_ready(void **state)
 	inner->dead = -EIO;
 	EXPECT_POLL(8, 1, 1); /* the device has said so by now */
 	assert_int_equal(plx_cq_poll(cq, wcs, 8), -EIO);
+}
+
+struct hooked {
+	unsigned int nb[2];
+	unsigned int nb_inner; /* CQEs of the inner CQ that were left at the last call */
+};
+
+static void
+note_point(struct plx_cq *polled, enum plx_fault_point point, void *arg)
+{
+	struct hooked *hooked = arg;
+
+	assert_ptr_equal(polled, cq);
+	hooked->nb[point]++;
+	hooked->nb_inner = inner->tail - inner->head;
+	if (point == PLX_FAULT_BEFORE_POLL && hooked->nb[point] == 2)
+		fake_complete_from(inner, 9, 1); /* it comes just in time */
+}
+
+static void
+hook_runs_before_and_after_each_poll(void **state)
+{
+	struct hooked hooked = {{0}, 0};
+
+	open_script("");
+	assert_int_equal(plx_fault_set_hook(&fake->base, note_point, &hooked), -EINVAL);
+	assert_int_equal(plx_fault_set_hook(dev, note_point, &hooked), 0);
+	fake_complete_from(inner, 1, 1);
+	EXPECT_POLL(8, 1);
+	assert_int_equal(hooked.nb[PLX_FAULT_BEFORE_POLL], 1);
+	assert_int_equal(hooked.nb[PLX_FAULT_AFTER_POLL], 1);
+	assert_int_equal(hooked.nb_inner, 0);
+	EXPECT_POLL(8, 9);
+	assert_int_equal(plx_fault_set_hook(dev, NULL, NULL), 0);
+	EXPECT_POLL(8);
+	assert_int_equal(hooked.nb[PLX_FAULT_AFTER_POLL], 2);
 }
 
 #define NB_ROUNDS 200
@@ -555,12 +725,21 @@ static const struct CMUnitTest tests[] = {
 	TEST(full_rings_lose_nothing),
 	TEST(held_cqe_outlives_its_qp),
 	TEST(cqes_that_wait_go_with_their_cq),
+	TEST(latency_that_varies_keeps_the_order),
+	TEST(swapped_cqe_comes_behind_the_next_one),
+	TEST(cqe_that_nobody_overtakes_comes_alone_after_eight_polls),
+	TEST(old_cqe_is_replayed_behind_a_new_one),
+	TEST(replayed_cqe_is_the_very_one_of_that_age),
 	TEST(poison_fills_what_an_error_leaves_undefined),
 	TEST(every_nth_success_becomes_the_error),
 	TEST(wr_id_of_every_nth_cqe_is_garbage),
+	TEST(each_kind_of_garbage_is_what_it_says),
+	TEST(rule_sees_its_objects_alone),
+	TEST(fatal_error_takes_its_qp_to_err_and_no_other),
 	TEST(rules_act_in_script_order),
 	TEST(rules_behind_a_hold_act_when_it_lets_go),
 	TEST(dead_cq_says_so_when_nothing_is_ready),
+	TEST(hook_runs_before_and_after_each_poll),
 	TEST(counts_are_exact_when_two_owners_poll),
 };
 

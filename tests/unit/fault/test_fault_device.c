@@ -61,7 +61,7 @@ bad_script_is_refused_and_leaves_the_device_alone(void **state)
 	assert_null(plx_fault_wrap(&fake->base, "poison; drop cqe 1/x"));
 	assert_int_equal(rte_errno, EINVAL);
 	assert_string_equal(plx_fault_error(),
-		"rule 2, column 18: expected N or 1/N (1 to 1000000000), found \"1/x\"");
+		"rule 2, column 18: expected N, N..M, N.. or 1/N (1 to 1000000000), found \"1/x\"");
 	assert_null(plx_fault_wrap(&fake->base, NULL));
 	assert_int_equal(rte_errno, EINVAL);
 	assert_string_equal(plx_fault_error(), "no script");

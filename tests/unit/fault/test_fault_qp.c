@@ -4,183 +4,143 @@
 
 /**
  * @file
- * Posts that `fail` rules refuse: which WR, with what, and what became of the chain around it.
+ * QP numbers that a script makes up.
  */
 
 #include "plx_test.h"
 
 #include <errno.h>
 
+#include <rte_errno.h>
+
 #include "fake_device.h"
 #include "plx_fault.h"
 
-static struct fake_device *fake;
-static struct plx_device *dev;
-static struct plx_pd *pd;
-static struct plx_cq *cq;
-static struct plx_qp *qp[2];
-static struct plx_wr wrs[64];
-static const struct plx_wr *chain[64];
+struct numbered {
+	struct fake_device *fake;
+	struct plx_device *dev;
+	struct plx_pd *pd;
+	struct plx_cq *cq;
+};
 
-static void
-open_script(const char *script)
+static struct numbered n[2];
+
+static int
+open_two(void **state)
 {
-	struct plx_qp_conf conf = {.cap = {.send_depth = 64, .recv_depth = 64}};
-
-	fake = fake_open();
-	dev = plx_fault_wrap(&fake->base, script);
-	assert_non_null(dev);
-	pd = plx_pd_create(dev);
-	cq = plx_cq_create(dev, 128);
-	conf.send_cq = conf.recv_cq = cq;
 	for (int i = 0; i < 2; i++) {
-		qp[i] = plx_qp_create(pd, &conf);
-		assert_non_null(qp[i]);
+		n[i].fake = fake_open();
+		n[i].dev = plx_fault_wrap(&n[i].fake->base, "qpn 100");
+		n[i].pd = plx_pd_create(n[i].dev);
+		n[i].cq = plx_cq_create(n[i].dev, 8);
 	}
-	for (unsigned int i = 0; i < NB_OF(wrs); i++) {
-		wrs[i].wr_id = i + 1;
-		chain[i] = &wrs[i];
-	}
+	return 0;
 }
 
 static int
-close_all(void **state)
+close_two(void **state)
 {
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(plx_qp_destroy(qp[i]), 0);
-	assert_int_equal(plx_cq_destroy(cq), 0);
-	assert_int_equal(plx_pd_destroy(pd), 0);
-	assert_int_equal(plx_device_close(dev), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(plx_cq_destroy(n[i].cq), 0);
+		assert_int_equal(plx_pd_destroy(n[i].pd), 0);
+		assert_int_equal(plx_device_close(n[i].dev), 0);
+	}
 	assert_int_equal(fake_nb_objects, 0);
 	return 0;
 }
 
-/* Post @p n from chain[first] on: @p posted are, and @p want says why not all. */
-static void
-expect_send(int which, int first, uint16_t n, uint16_t posted, int want)
+static struct plx_qp *
+qp_create(struct numbered *on)
 {
-	int err = 0;
+	const struct plx_qp_conf conf = {.send_cq = on->cq, .recv_cq = on->cq, .cap = {.send_depth = 4}};
 
-	assert_int_equal(plx_qp_post_send(qp[which], &chain[first], n, &err), posted);
-	assert_int_equal(err, want);
+	return plx_qp_create(on->pd, &conf);
 }
 
+/* The next CQE of @p on, which the device itself gives for its QP number @p inner, names QP @p want. */
 static void
-expect_recv(uint16_t n, uint16_t posted, int want)
+expect_number(struct numbered *on, uint32_t inner, uint32_t want)
 {
-	int err = 0;
+	struct fake_cq *cq = on->fake->cqs[0];
+	struct plx_wc wc;
 
-	assert_int_equal(plx_qp_post_recv(qp[0], chain, n, &err), posted);
-	assert_int_equal(err, want);
+	fake_complete_from(cq, 1, 1);
+	cq->wcs[cq->head % FAKE_CQES].qp_num = inner;
+	assert_int_equal(plx_cq_poll(on->cq, &wc, 1), 1);
+	assert_int_equal(wc.qp_num, want);
 }
 
-static uint64_t
-failed_posts(void)
+/* case 5.1: the knob */
+static void
+two_devices_have_the_same_qp_numbers(void **state)
 {
-	struct plx_fault_stats stats;
+	for (int i = 0; i < 2; i++) {
+		struct plx_qp *a = qp_create(&n[i]), *b = qp_create(&n[i]);
 
-	assert_int_equal(plx_fault_stats(dev, &stats), 0);
-	return stats.failed_posts;
+		assert_int_equal(a->qp_num, 100);
+		assert_int_equal(b->qp_num, 101);
+		expect_number(&n[i], n[i].fake->qps[0]->base.qp_num, 100);
+		expect_number(&n[i], n[i].fake->qps[1]->base.qp_num, 101);
+		assert_int_equal(plx_qp_destroy(a), 0);
+		assert_int_equal(plx_qp_destroy(b), 0);
+	}
 }
 
+/* case 5.2: the knob */
 static void
-chain_without_a_rule_is_posted_in_one_piece(void **state)
+number_of_a_destroyed_qp_is_the_next_ones_at_once(void **state)
 {
-	open_script("fail post_recv 1 EIO; drop cqe 1/2");
-	expect_send(0, 0, 32, 32, 0);
-	assert_int_equal(fake->qps[0]->nb_wrs, 32);
-	assert_int_equal(fake->qps[0]->nb_posts, 1);
-	assert_int_equal(failed_posts(), 0);
-}
+	struct plx_qp *a = qp_create(&n[0]), *b = qp_create(&n[0]), *c;
+	uint32_t inner_a = n[0].fake->qps[0]->base.qp_num, inner_c;
 
-/* case 2.13 */
-static void
-chain_before_the_refused_wr_is_posted(void **state)
-{
-	open_script("fail post_send 5 ENOMEM");
-	expect_send(0, 0, 8, 4, -ENOMEM);
-	assert_int_equal(fake->qps[0]->nb_wrs, 4);
-	for (unsigned int i = 0; i < 4; i++)
-		assert_int_equal(fake->qps[0]->wr_ids[i], i + 1);
-	expect_send(0, 4, 4, 4, 0); /* once: the same WR goes through when it is posted again */
-	assert_int_equal(fake->qps[0]->wr_ids[4], 5);
-	expect_send(0, 0, 20, 20, 0);
-	assert_int_equal(failed_posts(), 1);
-}
-
-static void
-first_wr_of_a_chain_can_be_refused(void **state)
-{
-	open_script("fail post_send 1 EINVAL");
-	expect_send(0, 0, 8, 0, -EINVAL);
-	assert_int_equal(fake->qps[0]->nb_wrs, 0);
-	expect_send(0, 0, 8, 8, 0);
+	assert_int_equal(plx_qp_destroy(a), 0);
+	expect_number(&n[0], inner_a, 100);
+	c = qp_create(&n[0]);
+	inner_c = n[0].fake->qps[2]->base.qp_num;
+	assert_int_equal(c->qp_num, 100);
+	assert_true(inner_a != inner_c);
+	expect_number(&n[0], inner_c, 100);
+	expect_number(&n[0], inner_a, 100); /* late ones of the dead QP are not told apart by number */
+	expect_number(&n[0], 4711, 4711);   /* never heard of */
+	assert_int_equal(plx_qp_destroy(b), 0);
+	assert_int_equal(plx_qp_destroy(c), 0);
 }
 
 static void
-wrs_are_counted_over_all_qps_of_the_device(void **state)
+qp_that_cannot_be_destroyed_keeps_its_number(void **state)
 {
-	open_script("fail post_send 5 EAGAIN");
-	expect_send(0, 0, 3, 3, 0);
-	expect_send(1, 0, 4, 1, -EAGAIN);
-	expect_send(0, 0, 4, 4, 0);
+	struct plx_qp *a = qp_create(&n[0]), *b;
+
+	n[0].fake->fail = EIO;
+	assert_int_equal(plx_qp_destroy(a), -EIO);
+	n[0].fake->fail = 0;
+	assert_int_equal(a->qp_num, 100);
+	b = qp_create(&n[0]);
+	assert_int_equal(b->qp_num, 101);
+	assert_int_equal(plx_qp_destroy(a), 0);
+	assert_int_equal(plx_qp_destroy(b), 0);
 }
 
 static void
-sends_and_receives_are_counted_apart(void **state)
+address_has_the_number_that_peers_can_reach(void **state)
 {
-	open_script("fail post_recv 2 EIO; fail post_send 3 ENOMEM");
-	expect_send(0, 0, 2, 2, 0);
-	expect_recv(3, 1, -EIO);
-	expect_recv(3, 3, 0);
-	expect_send(0, 0, 2, 0, -ENOMEM);
-	assert_int_equal(failed_posts(), 2);
+	struct plx_qp *a = qp_create(&n[0]);
+	struct plx_qp_path path;
+	struct plx_qp_addr addr;
+
+	plx_qp_path_default(&path);
+	assert_int_equal(plx_qp_local_addr(a, &path, &addr), 0);
+	assert_int_equal(addr.qp_num, n[0].fake->qps[0]->base.qp_num);
+	assert_int_equal(plx_qp_destroy(a), 0);
 }
 
-static void
-every_nth_wr_is_refused(void **state)
-{
-	open_script("fail post_send 1/3 ENOMEM");
-	expect_send(0, 0, 8, 2, -ENOMEM);
-	expect_send(0, 2, 6, 2, -ENOMEM);
-	expect_send(0, 4, 2, 2, 0);
-	expect_send(0, 6, 1, 0, -ENOMEM);
-	assert_int_equal(failed_posts(), 3);
-}
-
-static void
-all_rules_count_every_wr_and_the_first_that_hits_decides(void **state)
-{
-	open_script("fail post_send 2 ENOMEM; fail post_send 3 EINVAL; fail post_send 1/2 EIO");
-	expect_send(0, 0, 4, 1, -ENOMEM); /* 2 */
-	expect_send(0, 1, 3, 0, -EINVAL); /* 3 */
-	expect_send(0, 1, 3, 0, -EIO);	  /* 4 */
-	expect_send(0, 1, 1, 1, 0);	  /* 5 */
-	assert_int_equal(failed_posts(), 3);
-}
-
-static void
-wrs_behind_a_full_queue_are_not_counted(void **state)
-{
-	open_script("fail post_send 5 EINVAL");
-	fake->qps[0]->room = 2;
-	expect_send(0, 0, 8, 2, -ENOMEM); /* 1, 2, and 3 that the device itself refuses */
-	fake->qps[0]->room = 100;
-	expect_send(0, 2, 6, 1, -EINVAL); /* 4, 5 */
-	assert_int_equal(failed_posts(), 1);
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, close_all)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_two, close_two)
 
 static const struct CMUnitTest tests[] = {
-	TEST(chain_without_a_rule_is_posted_in_one_piece),
-	TEST(chain_before_the_refused_wr_is_posted),
-	TEST(first_wr_of_a_chain_can_be_refused),
-	TEST(wrs_are_counted_over_all_qps_of_the_device),
-	TEST(sends_and_receives_are_counted_apart),
-	TEST(every_nth_wr_is_refused),
-	TEST(all_rules_count_every_wr_and_the_first_that_hits_decides),
-	TEST(wrs_behind_a_full_queue_are_not_counted),
+	TEST(two_devices_have_the_same_qp_numbers),
+	TEST(number_of_a_destroyed_qp_is_the_next_ones_at_once),
+	TEST(qp_that_cannot_be_destroyed_keeps_its_number),
+	TEST(address_has_the_number_that_peers_can_reach),
 };
 
 PLX_TEST_SUITE(fault, fault_qp, tests);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/**
+ * @file
+ * Posting. Where the script has a rule for the queue, a chain is posted WR by WR, so that a rule has counted exactly the
+ * WRs that were tried, in their order over all QPs, with no lock and nothing to give back when the inner QP is full
+ * in mid-chain. It costs a doorbell for each. What the first rule that hits makes of a WR:
+ *
+ *                 inner has it    the post says      it completes
+ *      fail       no              refused            -
+ *      deny       yes             refused            all the same
+ *      unname     no, but those   none of the chain  those in front do
+ *                 in front of it
+ *      lose link  no              posted             with RETRY_EXC_ERR, and the QP is done for
+ *      in_err     no              refused or posted  flushed here, or never
+ */
+
+#include "fault.h"
+
+#include <errno.h>
+
+typedef uint16_t (*post_fn)(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
+
+/* ---- which rule ---------------------------------------------------------------------------- */
+
+static bool
+is_about(struct fault_qp *qp, const struct fault_rule *rule, enum fault_queue queue)
+{
+	if (rule->action < FAULT_FAIL_POST || rule->action > FAULT_IN_ERR || rule->queue != queue)
+		return false;
+	return rule->action != FAULT_IN_ERR || plx_qp_query_state(qp->inner) == PLX_QP_ERR;
+}
+
+/** What is done to one more WR, or NULL. Every rule counts the WR, the first one that hits decides. */
+static const struct fault_rule *
+wr_rule(struct fault_qp *qp, enum fault_queue queue)
+{
+	struct fault_device *dev = qp->dev;
+	const struct fault_rule *first = NULL;
+
+	for (unsigned int i = 0; i < dev->script.nb_rules; i++) {
+		const struct fault_rule *rule = &dev->script.rules[i];
+
+		if (is_about(qp, rule, queue) && fault_rule_hits(dev, i) != 0 && first == NULL)
+			first = rule;
+	}
+	return first;
+}
+
+bool
+fault_link_is_down(struct fault_device *dev)
+{
+	bool down = false;
+
+	for (unsigned int i = 0; i < dev->script.nb_rules; i++)
+		down |= dev->script.rules[i].action == FAULT_LINK && fault_rule_hits(dev, i) != 0;
+	return down;
+}
+
+/* ---- what it does -------------------------------------------------------------------------- */
+
+/** The three ways in which providers say no. */
+static void
+say_no(const struct fault_rule *rule, int *err)
+{
+	switch ((enum fault_style)rule->how) {
+	case FAULT_PLAIN:
+		*err = (int)rule->arg;
+		break;
+	case FAULT_MINUS_ONE:
+		errno = (int)rule->arg;
+		*err = -1;
+		break;
+	case FAULT_NEGATIVE:
+		*err = -(int)rule->arg;
+		break;
+	}
+}
+
+/** Taken here, and an error CQE of ours in time. 1: taken; 0: refused, and *err says why. */
+static int
+wr_make_cqe(struct fault_qp *qp, enum fault_queue queue, const struct plx_wr *wr, uint8_t status, uint64_t due, int *err)
+{
+	struct fault_cq *cq = fault_cq(queue == FAULT_SEND ? qp->base.send_cq : qp->base.recv_cq);
+
+	if (!fault_cqe_make(cq, qp, wr->wr_id, status, due)) {
+		*err = -ENOMEM;
+		return 0;
+	}
+	fault_count(status == PLX_ST_WR_FLUSH_ERR ? &qp->dev->stats.flushed : &qp->dev->stats.lost, 1);
+	return 1;
+}
+
+/** The first send that is lost dies of it, in time; those behind it wait for that, and are flushed. */
+static int
+wr_lose(struct fault_qp *qp, const struct fault_rule *rule, const struct plx_wr *wr, int *err)
+{
+	if (qp->lost_due != 0)
+		return wr_make_cqe(qp, FAULT_SEND, wr, PLX_ST_WR_FLUSH_ERR, qp->lost_due, err);
+	qp->lost_due = fault_cq(qp->base.send_cq)->turn + rule->arg;
+	return wr_make_cqe(qp, FAULT_SEND, wr, PLX_ST_RETRY_EXC_ERR, qp->lost_due, err);
+}
+
+static int
+wr_in_err(struct fault_qp *qp, const struct fault_rule *rule, const struct plx_wr *wr, int *err)
+{
+	enum fault_queue queue = (enum fault_queue)rule->queue;
+
+	switch ((enum fault_fate)rule->how) {
+	case FAULT_SWALLOW:
+		fault_count(&qp->dev->stats.swallowed, 1);
+		return 1;
+	case FAULT_FLUSH:
+		return wr_make_cqe(qp, queue, wr, PLX_ST_WR_FLUSH_ERR, 0, err);
+	case FAULT_REFUSE:
+		break;
+	}
+	fault_count(&qp->dev->stats.failed_posts, 1);
+	*err = -(int)rule->arg;
+	return 0;
+}
+
+/** Post one WR as @p rule wants it. 1: taken; 0: refused, and *err says why, in its way. */
+static int
+wr_act(struct fault_qp *qp, const struct fault_rule *rule, post_fn post, const struct plx_wr *const *wr, int *err)
+{
+	switch (rule->action) {
+	case FAULT_DENY:
+		if (post(qp->inner, wr, 1, err) == 1) {
+			fault_count(&qp->dev->stats.denied, 1);
+			say_no(rule, err);
+		}
+		return 0;
+	case FAULT_LOSE:
+	case FAULT_LINK:
+		return wr_lose(qp, rule, *wr, err);
+	case FAULT_IN_ERR:
+		return wr_in_err(qp, rule, *wr, err);
+	default:
+		fault_count(&qp->dev->stats.failed_posts, 1);
+		say_no(rule, err);
+		return 0;
+	}
+}
+
+/** One WR that no rule hits. Behind a lost one it cannot leave either. */
+static int
+wr_post(struct fault_qp *qp, enum fault_queue queue, post_fn post, const struct plx_wr *const *wr, int *err)
+{
+	if (queue == FAULT_RECV || qp->lost_due == 0)
+		return post(qp->inner, wr, 1, err);
+	return wr_lose(qp, NULL, *wr, err);
+}
+
+static uint16_t
+post_watched(struct fault_qp *qp, enum fault_queue queue, post_fn post, const struct plx_wr *const *wrs, uint16_t n,
+	int *err)
+{
+	for (uint16_t i = 0; i < n; i++) {
+		const struct fault_rule *rule = wr_rule(qp, queue);
+		int taken = rule == NULL ? wr_post(qp, queue, post, &wrs[i], err) : wr_act(qp, rule, post, &wrs[i], err);
+
+		if (taken)
+			continue;
+		if (rule == NULL || rule->action != FAULT_UNNAME)
+			return i;
+		fault_count(&qp->dev->stats.denied, i); /* bad_wr NULL: who is told so takes none for posted */
+		return 0;
+	}
+	return n;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static uint16_t
+fault_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	struct fault_qp *qp = fault_qp(base);
+	post_fn post = qp->inner->fast->post_send;
+
+	if (!qp->dev->watches[FAULT_SEND])
+		return post(qp->inner, wrs, n, err);
+	return post_watched(qp, FAULT_SEND, post, wrs, n, err);
+}
+
+static uint16_t
+fault_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	struct fault_qp *qp = fault_qp(base);
+	post_fn post = qp->inner->fast->post_recv;
+
+	if (!qp->dev->watches[FAULT_RECV])
+		return post(qp->inner, wrs, n, err);
+	return post_watched(qp, FAULT_RECV, post, wrs, n, err);
+}
+
+const struct plx_fast_ops fault_fast = {
+	.post_send = fault_post_send,
+	.post_recv = fault_post_recv,
+	.poll_cq = fault_poll_cq,
+};
