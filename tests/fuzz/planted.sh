@@ -17,7 +17,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 declare -A seed=([import]=good [devargs]=plain [script]=drop)
-declare -A file=([import]=lib/memory/export.c [devargs]=lib/device/device_registry.c [script]=drivers/fault/fault_script.c)
+declare -A file=([import]=lib/memory/export.c [devargs]=lib/device/device_registry.c [script]=drivers/fault/fault_words.c)
 declare -A right=(
 	[import]='if (len < PLX_EXPORT_LEN)'
 	[devargs]='if (len >= sizeof(name))'
