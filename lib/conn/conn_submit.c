@@ -15,6 +15,15 @@ conn_update_limit(struct plx_conn *conn, struct plx_op_queue *q)
 	q->limit = open ? q->depth : 0;
 }
 
+/** What a post said, as -errno. Backends of users say it as providers do: errno, -errno, or -1 and errno; or not at all. */
+static int
+post_code(int said)
+{
+	if (said == -1 && errno != 0)
+		return -errno;
+	return said == 0 ? -EIO : said > 0 ? -said : said;
+}
+
 void
 plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, uint16_t ready, int code,
 	struct plx_submit_err *err)
@@ -22,9 +31,10 @@ plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, 
 	q->head -= ready - taken;
 	for (uint16_t i = taken; i < ready; i++) {
 		plx_op_disarm(ops[i]);
+		plx_op_renew(ops[i]); /* some device may have it after all, and complete it under its old id */
 		plx_op_prepared_again(ops[i]);
 	}
-	*err = (struct plx_submit_err){.code = code, .index = taken, .got = ready - taken};
+	*err = (struct plx_submit_err){.code = post_code(code), .index = taken, .got = ready - taken};
 }
 
 uint16_t
@@ -66,6 +76,8 @@ conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **o
 	posted = q == &conn->sq ? conn->fast->post_send(conn->qp, wrs, n, &code)
 				: conn->fast->post_recv(conn->qp, wrs, n, &code);
 	q->head -= n - posted;
+	if (posted < n)
+		code = post_code(code);
 	for (uint16_t i = posted; i < n; i++)
 		plx_dispatcher_fail(conn->dispatcher, ops[i], PLX_ST_POST_FAILED, code);
 	plx_dispatcher_post_end(conn->dispatcher);

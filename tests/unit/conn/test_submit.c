@@ -110,6 +110,53 @@ a_partial_chain_is_accounted_exactly(void **state)
 	assert_int_equal(count.calls, 16);
 }
 
+/* Whatever way a backend has of saying it; on the owner, and queued. */
+static void
+a_post_that_fails_is_told_as_minus_errno(void **state)
+{
+	static const struct {
+		int said, with_errno, told;
+	} ways[] = {{-EIO, 0, -EIO}, {EIO, 0, -EIO}, {-1, ENOSPC, -ENOSPC}, {-1, 0, -EPERM}, {0, 0, -EIO}};
+
+	for (unsigned int i = 0; i < NB_OF(ways); i++) {
+		rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+		for (int held = 0; held < 2; held++) {
+			rig.dev->fail_post_at = 1;
+			rig.dev->fail_post_errno = ways[i].said;
+			errno = ways[i].with_errno;
+			if (held == 0) {
+				assert_int_equal(plx_conn_submit_burst(conn, ops, 1, &err), 0);
+				assert_int_equal(err.code, ways[i].told);
+			} else {
+				assert_int_equal(plx_conn_hold_burst(conn, ops, 1, &err), 1);
+				assert_int_equal(plx_conn_flush(conn), ways[i].told);
+			}
+		}
+	}
+	rig_turn(&rig);
+	assert_int_equal(count.by_status[PLX_ST_POST_FAILED], NB_OF(ways));
+}
+
+/* case 2.12: the provider says no, and has the WR all the same; and the op is submitted again at once */
+static void
+a_refused_op_has_another_id_than_what_the_device_may_have(void **state)
+{
+	uint64_t denied;
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+	denied = plx_op_id(ops[0]);
+	rig.dev->fail_post_at = 1;
+	rig.dev->fail_post_errno = -EIO;
+	assert_int_equal(plx_conn_submit(conn, ops[0]), -EIO);
+	assert_int_equal(plx_conn_submit(conn, ops[0]), 0);
+	assert_int_not_equal(plx_op_id(ops[0]), denied);
+	plx_dispatcher_deliver(rig.d, denied, PLX_ST_SUCCESS, 0, 0, 0);
+	assert_int_equal(count.calls, 0); /* its own has not come */
+	fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(count.calls, 1);
+}
+
 static void
 ops_behind_a_refused_one_stay_the_callers(void **state)
 {
@@ -294,6 +341,8 @@ static const struct CMUnitTest tests[] = {
 	CASE(nothing_to_submit_is_nothing_done),
 	CASE(beyond_the_granted_depth_is_not_taken_until_something_completes),
 	CASE(a_partial_chain_is_accounted_exactly),
+	CASE(a_post_that_fails_is_told_as_minus_errno),
+	CASE(a_refused_op_has_another_id_than_what_the_device_may_have),
 	CASE(ops_behind_a_refused_one_stay_the_callers),
 	CASE(the_providers_error_of_an_earlier_op_goes_before_ours_of_a_later),
 	CASE(a_completion_during_the_post_waits_until_submit_has_returned),
