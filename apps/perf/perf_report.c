@@ -119,24 +119,39 @@ perf_report(const struct perf *perf, const struct perf_result *res, FILE *out)
 	fflush(out);
 }
 
+/** Every counter of the wrapper, on one line. */
+static void
+print_counts(const struct plx_fault_stats *stats)
+{
+	const uint64_t *count = (const uint64_t *)stats;
+
+	fputs("fault counts:", stderr);
+	for (unsigned int i = 0; plx_fault_stat_name(i) != NULL; i++)
+		fprintf(stderr, "%s %s %" PRIu64, i == 0 ? "" : ",", plx_fault_stat_name(i), count[i]);
+	fputc('\n', stderr);
+}
+
 /**
- * Each completion that was dropped, or whose wr_id was garbled, is an op that was lost. One that was held
- * back until its connection was gone is both: its op was settled as lost, and it was stale when it came.
+ * Each completion that was dropped, or whose wr_id was garbled, is an op that was lost, and so is one that never had any.
+ * One that was held back until its connection was gone is both lost and stale: its op was settled as lost, and it was
+ * stale when it came. Copies, and completions of posts that said no, are stale or duplicates.
  */
 void
 perf_report_faults(const struct perf *perf, const struct perf_result *res)
 {
 	struct plx_fault_stats stats;
-	uint64_t refused = res->duplicated + res->stale, swallowed, after;
+	uint64_t refused = res->duplicated + res->stale, swallowed, copies, after;
 
 	if (perf->fault == NULL || plx_fault_stats(perf->fault, &stats) != 0)
 		return;
-	swallowed = stats.dropped + stats.garbled;
-	after = refused - RTE_MIN(refused, stats.duplicated);
+	print_counts(&stats);
+	swallowed = stats.dropped + stats.garbled + stats.swallowed;
+	copies = stats.duplicated + stats.replayed + stats.denied;
+	after = refused - RTE_MIN(refused, copies);
 	fprintf(stderr, "fault script: dropped %" PRIu64 ", garbled %" PRIu64 "; lost %" PRIu64 ": %s\n",
 		stats.dropped, stats.garbled, res->lost, swallowed == res->lost ? "equal" : "DIFFERENT");
 	fprintf(stderr, "fault script: duplicates %" PRIu64 "; duplicated + stale %" PRIu64 ": %s\n",
-		stats.duplicated, refused, stats.duplicated == refused ? "equal" : "DIFFERENT");
+		copies, refused, copies == refused ? "equal" : "DIFFERENT");
 	if (stats.failed_posts != 0)
 		fprintf(stderr, "fault script: %" PRIu64 " posts failed; %" PRIu64 " queued ops were issued again\n",
 			stats.failed_posts, perf->loop->refused);

@@ -194,6 +194,7 @@ every_rule_at_once() {
 	run -- -n 1000 -q 16 \
 		--fault 'drop cqe 1/1000; dup cqe 1/1000; hold cqe 32; fail post_send 5 ENOMEM; poison' --json -
 	counts_agree
+	says '^fault counts: cqes [1-9][0-9]*, made 0, given .*, failed_posts 1, denied 0, .*, delayed 0$'
 	holds '.lost > 0 and .duplicated + .stale > 0 and .errors == 0'
 }
 garbled_wr_ids_touch_nobody() {
@@ -286,7 +287,7 @@ limits_are_told_with_numbers() {
 	ends_with 2
 	last_begins 'ops: op pool perf: no ' # the dispatcher's name
 }
-bad_fault_script_is_shown() { refuses "--fault 'drop x': rule 1, column 6: expected cqe, found \"x\"" -- --fault 'drop x'; }
+bad_fault_script_is_shown() { refuses "--fault 'drop x': rule 1, column 6: expected cqe, ok, err, send or recv, found \"x\"" -- --fault 'drop x'; }
 too_few_lcores_are_counted() {
 	refuses '--handoff on needs 3 lcores (main, poller, worker), EAL has 1: see -l and --lcores' --no-huge -l 0 -- -n 1
 	refuses '--handoff on needs 3 lcores (main, poller, worker), EAL has 2: see -l and --lcores, or --handoff off' \
