@@ -30,7 +30,7 @@ struct info_limit {
 	uint64_t value;
 };
 
-#define INFO_NB_LIMITS 13
+#define INFO_NB_LIMITS 14
 
 void info_limits(const struct plx_device_caps *caps, struct info_limit limits[INFO_NB_LIMITS]);
 

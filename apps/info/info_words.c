@@ -39,6 +39,7 @@ info_limits(const struct plx_device_caps *caps, struct info_limit limits[INFO_NB
 		{"WRs of an SRQ", "max_srq_wr", caps->max_srq_wr},
 		{"SGEs of an SRQ's WR", "max_srq_sge", caps->max_srq_sge},
 		{"MRs", "max_mr", caps->max_mr},
+		{"memory windows", "max_mw", caps->max_mw},
 		{"bytes of an MR", "max_mr_size", caps->max_mr_size},
 	};
 

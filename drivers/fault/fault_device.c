@@ -128,6 +128,26 @@ fault_mr_deregister(struct plx_mr *base)
 	return err;
 }
 
+/** The window is the inner device's own, so that a bind passes as it is. */
+static struct plx_mw *
+fault_mw_create(struct plx_mr *mr)
+{
+	return plx_mw_create(fault_mr(mr)->inner);
+}
+
+static int
+fault_mw_destroy(struct plx_mw *mw)
+{
+	struct plx_mr *outer = mw->mr;
+	int err;
+
+	mw->mr = fault_mr(outer)->inner;
+	err = plx_mw_destroy(mw);
+	if (err != 0)
+		mw->mr = outer;
+	return err;
+}
+
 /** Not registered: nothing is opened by this driver's name. */
 static const struct plx_driver fault_driver = {
 	.name = "fault",
@@ -140,6 +160,8 @@ static const struct plx_driver fault_driver = {
 		.pd_destroy = fault_pd_destroy,
 		.mr_register = fault_mr_register,
 		.mr_deregister = fault_mr_deregister,
+		.mw_create = fault_mw_create,
+		.mw_destroy = fault_mw_destroy,
 		.cq_create = fault_cq_create,
 		.cq_destroy = fault_cq_destroy,
 		.qp_create = fault_qp_create,

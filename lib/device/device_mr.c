@@ -58,6 +58,7 @@ plx_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 	mr->addr = addr;
 	mr->len = len;
 	mr->rights = rights;
+	mr->nb_mws = 0;
 	device_count_add(&pd->nb_mrs);
 	return mr;
 }
@@ -71,6 +72,11 @@ plx_mr_deregister(struct plx_mr *mr)
 	if (mr == NULL)
 		return 0;
 	pd = mr->pd;
+	if (device_count(&mr->nb_mws) != 0) {
+		PLX_LOG(ERR, "device %s: lkey 0x%x: %u windows look onto the region", pd->dev->name, mr->lkey,
+			device_count(&mr->nb_mws));
+		return -EBUSY;
+	}
 	err = pd->dev->ops.mr_deregister(mr);
 	if (err == 0)
 		device_count_sub(&pd->nb_mrs);

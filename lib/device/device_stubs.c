@@ -70,6 +70,19 @@ no_mr_op(struct plx_mr *mr)
 	return -ENOTSUP;
 }
 
+static struct plx_mw *
+no_mw_create(struct plx_mr *mr)
+{
+	rte_errno = ENOTSUP;
+	return NULL;
+}
+
+static int
+no_mw_op(struct plx_mw *mw)
+{
+	return -ENOTSUP;
+}
+
 static struct plx_cq *
 no_cq_create(struct plx_device *dev, uint32_t nb_cqe)
 {
@@ -150,6 +163,8 @@ device_ops_fill(struct plx_device_ops *ops)
 	FILL(ops->pd_destroy, no_pd_op);
 	FILL(ops->mr_register, no_mr_register);
 	FILL(ops->mr_deregister, no_mr_op);
+	FILL(ops->mw_create, no_mw_create);
+	FILL(ops->mw_destroy, no_mw_op);
 	FILL(ops->cq_create, no_cq_create);
 	FILL(ops->cq_destroy, no_cq_op);
 	FILL(ops->qp_create, no_qp_create);

@@ -84,6 +84,7 @@ struct plx_device_caps {
 	uint32_t max_cq;
 	uint32_t max_cqe;
 	uint32_t max_mr;
+	uint32_t max_mw;
 	uint32_t max_srq;     /**< these three: 0 without PLX_CAP_SRQ */
 	uint32_t max_srq_wr;
 	uint32_t max_srq_sge;
@@ -172,6 +173,7 @@ struct plx_mr {
 	uint32_t lkey;
 	uint32_t rkey;
 	uint32_t rights; /**< PLX_ACCESS_* */
+	uint32_t nb_mws; /**< windows onto it (plx_mw.h) */
 };
 
 /**
@@ -180,7 +182,8 @@ struct plx_mr {
  * ERANGE addr + len overflows or len exceeds max_mr_size; ENOMEM, EPERM, ... the provider's, the log explains.
  */
 struct plx_mr *plx_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
-/** The keys open nothing any more when this returns. 0 or the provider's -errno; then it is as it was. */
+/** The keys open nothing any more when this returns. 0, -EBUSY with windows onto it, or the provider's -errno; then it is as
+ * it was. */
 int plx_mr_deregister(struct plx_mr *mr);
 
 /* ---- completion queues and queue pairs ----------------------------------------------------- */

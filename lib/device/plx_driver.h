@@ -22,6 +22,7 @@
 
 #include <rte_kvargs.h>
 
+#include "plx_mw.h"
 #include "plx_srq.h"
 
 #ifdef __cplusplus
@@ -39,6 +40,8 @@ struct plx_device_ops {
 	int (*pd_destroy)(struct plx_pd *pd);
 	struct plx_mr *(*mr_register)(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
 	int (*mr_deregister)(struct plx_mr *mr);
+	struct plx_mw *(*mw_create)(struct plx_mr *mr);
+	int (*mw_destroy)(struct plx_mw *mw);
 	struct plx_cq *(*cq_create)(struct plx_device *dev, uint32_t nb_cqe);
 	int (*cq_destroy)(struct plx_cq *cq);
 	struct plx_qp *(*qp_create)(struct plx_pd *pd, const struct plx_qp_conf *conf);

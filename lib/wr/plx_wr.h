@@ -73,11 +73,11 @@ struct plx_wr {
 	uint8_t opcode; /**< enum plx_opcode, up to PLX_OPCODE_RECV */
 	uint8_t flags;	/**< PLX_WR_*; ignored on a receive */
 	uint16_t reserved;
-	uint32_t imm;		/**< *_IMM */
-	uint32_t rkey;		/**< write, read, atomics: the target's; *_INV: the key to invalidate */
-	uint64_t remote_addr;	/**< write, read, atomics */
-	uint64_t compare_add;	/**< compare-and-swap: expected; fetch-and-add: addend */
-	uint64_t swap;		/**< compare-and-swap: new value */
+	uint32_t imm;		/**< *_IMM; bind-mw: PLX_ACCESS_REMOTE_* */
+	uint32_t rkey;		/**< write, read, atomics: the target's; *_INV: the key to invalidate; bind-mw: the new one */
+	uint64_t remote_addr;	/**< write, read, atomics; bind-mw: where the window begins */
+	uint64_t compare_add;	/**< compare-and-swap: expected; fetch-and-add: addend; bind-mw: bytes */
+	uint64_t swap;		/**< compare-and-swap: new value; bind-mw: the struct plx_mw (plx_mw_bind_wr()) */
 };
 
 #define PLX_WC_WITH_IMM 0x01 /**< imm is valid */

@@ -7,7 +7,7 @@ def limit_names: [
 	["max_sge_rd", "SGEs of a read"], ["max_inline", "inline bytes"],
 	["max_rd_atomic", "reads and atomics in flight"], ["max_cq", "CQs"], ["max_cqe", "CQEs of a CQ"],
 	["max_srq", "SRQs"], ["max_srq_wr", "WRs of an SRQ"], ["max_srq_sge", "SGEs of an SRQ's WR"],
-	["max_mr", "MRs"], ["max_mr_size", "bytes of an MR"]
+	["max_mr", "MRs"], ["max_mw", "memory windows"], ["max_mr_size", "bytes of an MR"]
 ];
 def gid: "        GID \(.index): \(.gid), \(.type)\(if .netdev then ", " + .netdev else "" end)\(default_mark)";
 def port:
