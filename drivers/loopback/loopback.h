@@ -28,7 +28,7 @@
  *        gate: leave
  *      poll_cq: the send is done
  *
- * A write or a read needs the peer's key table instead of its receive queue, and never the peer's thread.
+ * A write, a read or an atomic needs the peer's key table instead of its receive queue, and never the peer's thread.
  *
  *   stall: the WR is copied into the send queue, and those behind it too; a chore of the send CQ tries again
  *          when the timer says so, until rnr_retry or retry_cnt is used up.
@@ -98,6 +98,8 @@ struct loopback_stall {
 	uint64_t rnr_ns;   /**< the wait that the peer asked for last */
 	uint32_t rnrs;	   /**< in a row */
 	uint32_t silences; /**< in a row */
+	bool invalidated;  /**< a local-inv has hidden its window, */
+	uint32_t visit;	   /**< and waits for the end of this one of the peer's, soft_gate_visit() */
 };
 
 /** How far the receives of a QP in ERR are flushed; each step waits for one thing. */
@@ -134,8 +136,9 @@ struct loopback_qp {
 	uint32_t rights;
 	struct loopback_qp *linked;
 	/* Whom we serve may look at the rest; set at creation and by bring-up, then still. */
-	const struct soft_keys *keys;
+	struct soft_keys *keys;
 	const struct plx_pd *pd;
+	const void *scope; /**< of windows bound here: odd, so no PD, and never used again */
 	struct soft_cq *recv_cq;
 	uint64_t rnr_ns;
 	uint32_t qp_num;
@@ -232,9 +235,10 @@ int loopback_srq_arm(struct plx_srq *srq, uint32_t limit);
 int loopback_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
 
 /* ---- loopback_execute.c ---- */
-/** What came of a WR: an enum soft_fault, or one of these two. */
+/** What came of a WR: an enum soft_fault, or one of these three. */
 #define LOOPBACK_RNR	 (-1) /**< the peer has no receive */
 #define LOOPBACK_SILENCE (-2) /**< no peer answers */
+#define LOOPBACK_PEER_BUSY (-3) /**< the peer may still be using what was taken from it */
 int loopback_execute(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len);
 
 /* ---- loopback_post.c ---- */
@@ -247,7 +251,8 @@ void loopback_recv_flush(struct loopback_qp *qp, uint64_t wr_id);
 /* ---- loopback_retry.c ---- */
 /** Decide when a WR that met @p verdict is tried again, or which fault that is. */
 enum soft_fault loopback_stall(struct loopback_qp *qp, int verdict);
-void loopback_send_flush(struct loopback_qp *qp);
+/** Flush all that waits. Whether something has to wait still. */
+bool loopback_send_flush(struct loopback_qp *qp);
 bool loopback_send_turn(struct soft_chore *chore);
 bool loopback_recv_turn(struct soft_chore *chore);
 

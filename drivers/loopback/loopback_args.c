@@ -39,9 +39,11 @@ static const uint32_t mtu_values[] = {4096, 256, 512, 1024, 2048};
 static const char *const statuses[] = {"iba", "rxe", NULL};
 static const char *const grants[] = {"exact", "pow2", "less", NULL};
 static const char *const qpns[] = {"next", "reuse", NULL};
+static const char *const orders[] = {"host", "big", NULL};
 
-const char *const loopback_keys[] = {"max_qp", "max_qp_wr", "max_cq", "max_cqe", "max_mr", "max_srq", "max_srq_wr", "max_srq_sge", "max_sge", "max_inline",
-	"max_rd_atomic", "nb_ports", "nb_gids", "max_msg_sz", "mtu", "status", "grant", "qpn", NULL};
+const char *const loopback_keys[] = {"max_qp", "max_qp_wr", "max_cq", "max_cqe", "max_mr", "max_srq",
+	"max_srq_wr", "max_srq_sge", "max_sge", "max_inline", "max_rd_atomic", "nb_ports", "nb_gids", "max_msg_sz", "mtu", "status", "grant", "qpn",
+	"atomics", NULL};
 
 static int
 limits_parse(struct loopback_device *dev, struct rte_kvargs *args)
@@ -64,13 +66,15 @@ loopback_args_parse(struct loopback_device *dev, struct rte_kvargs *args)
 	int status = plx_kvargs_choice(args, "status", statuses, SOFT_STATUS_IBA);
 	int grant = plx_kvargs_choice(args, "grant", grants, LOOPBACK_GRANT_EXACT);
 	int qpn = plx_kvargs_choice(args, "qpn", qpns, 0);
+	int order = plx_kvargs_choice(args, "atomics", orders, 0);
 
-	if (mtu < 0 || status < 0 || grant < 0 || qpn < 0 || limits_parse(dev, args) != 0)
+	if (mtu < 0 || status < 0 || grant < 0 || qpn < 0 || order < 0 || limits_parse(dev, args) != 0)
 		return -EINVAL;
 	dev->mtu = mtu_values[mtu];
 	dev->status = status;
 	dev->grant = grant;
 	dev->reuse_qpn = qpn;
+	dev->base.caps.atomic_big_endian = order;
 	return 0;
 }
 

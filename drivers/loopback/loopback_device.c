@@ -20,6 +20,7 @@
 
 #include "plx_log.h"
 #include "soft_mem.h"
+#include "soft_mw.h"
 
 /* ---- open and close ------------------------------------------------------------------------ */
 
@@ -49,13 +50,14 @@ static void
 caps_fill(struct plx_device_caps *caps)
 {
 	caps->kinds = PLX_LOOPBACK_KINDS | PLX_KIND(PLX_OPCODE_RECV);
-	caps->flags = PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE;
+	caps->flags = PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE | PLX_CAP_MW;
 	if (caps->max_srq > 0)
 		caps->flags |= PLX_CAP_SRQ;
 	else
 		caps->max_srq_wr = caps->max_srq_sge = 0;
 	caps->transports = 1u << PLX_TRANSPORT_RC;
 	caps->max_sge_rd = caps->max_sge;
+	caps->max_mw = caps->max_mr; /* of both together: they share the key table */
 	caps->max_mr_size = UINT64_C(1) << 47;
 	caps->socket_id = SOCKET_ID_ANY;
 }
@@ -196,6 +198,38 @@ loopback_mr_deregister(struct plx_mr *mr)
 	return 0;
 }
 
+static struct plx_mw *
+loopback_mw_create(struct plx_mr *mr)
+{
+	struct loopback_device *dev = loopback_device(mr->pd->dev);
+	struct plx_mw *mw = soft_zalloc(sizeof(*mw));
+
+	if (mw != NULL)
+		mw->rkey = soft_mw_add(&dev->keys, mr);
+	if (mw == NULL || mw->rkey == 0) {
+		PLX_LOG(ERR, "device %s: no window: no memory, or all of max_mr %u regions and windows exist",
+			dev->base.name, dev->base.caps.max_mr);
+		soft_free(mw);
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	return mw;
+}
+
+static int
+loopback_mw_destroy(struct plx_mw *mw)
+{
+	struct loopback_device *dev = loopback_device(mw->mr->pd->dev);
+
+	soft_mw_hide(&dev->keys, mw->rkey);
+	loopback_quiesce(); /* a bind that found the window is over, */
+	soft_keys_hide(&dev->keys, mw->rkey);
+	loopback_quiesce(); /* and so is a copy that found its key */
+	soft_keys_free(&dev->keys, mw->rkey);
+	soft_free(mw);
+	return 0;
+}
+
 static struct plx_cq *
 loopback_cq_create(struct plx_device *base, uint32_t nb_cqe)
 {
@@ -244,6 +278,8 @@ const struct plx_driver plx_loopback_driver = {
 		.pd_destroy = loopback_pd_destroy,
 		.mr_register = loopback_mr_register,
 		.mr_deregister = loopback_mr_deregister,
+		.mw_create = loopback_mw_create,
+		.mw_destroy = loopback_mw_destroy,
 		.cq_create = loopback_cq_create,
 		.cq_destroy = loopback_cq_destroy,
 		.qp_limits = loopback_qp_limits,

@@ -12,7 +12,11 @@
 
 #include "loopback.h"
 
+#include <endian.h>
+
+#include "soft_atomic.h"
 #include "soft_mem.h"
+#include "soft_mw.h"
 #include "soft_sge.h"
 
 /** Our peer, if it is alive, in RTS, and serves us; else NULL, and nothing of it may be touched. */
@@ -52,19 +56,26 @@ local_check(const struct loopback_qp *qp, const struct plx_wr *wr, uint32_t righ
 		key_fault);
 }
 
+/** Whether @p rkey opens @p len bytes to what comes through @p peer: as a region's of its PD, or as a window's bound on it. */
+static inline bool
+remote_opens(const struct loopback_qp *peer, const struct plx_wr *wr, uint32_t right, uint64_t len)
+{
+	return likely(soft_keys_check(peer->keys, peer->pd, wr->rkey, SOFT_KEY_REMOTE, wr->remote_addr, len, right) ==
+			SOFT_ACCESS_OK) ||
+	       soft_keys_check(peer->keys, peer->scope, wr->rkey, SOFT_KEY_REMOTE, wr->remote_addr, len, right) ==
+		       SOFT_ACCESS_OK;
+}
+
 /** Whether @p peer lets us do @p right to @p len bytes at the WR's remote address. */
 static inline enum soft_fault
 remote_check(const struct loopback_qp *peer, const struct plx_wr *wr, uint32_t right, uint64_t len)
 {
 	if (unlikely(!(peer->rights & right)))
 		return SOFT_FAULT_QP_RIGHT;
-	if (unlikely(soft_keys_check(peer->keys, peer->pd, wr->rkey, SOFT_KEY_REMOTE, wr->remote_addr, len,
-			     right) != SOFT_ACCESS_OK))
-		return SOFT_FAULT_REMOTE;
-	return SOFT_OK;
+	return likely(remote_opens(peer, wr, right, len)) ? SOFT_OK : SOFT_FAULT_REMOTE;
 }
 
-/* ---- send ---------------------------------------------------------------------------------- */
+/* ---- receives, consumed -------------------------------------------------------------------- */
 
 /** The receive that a message for @p peer goes into, or NULL. One of its own queue stays there until recv_release(). */
 static inline const struct soft_rqe *
@@ -99,9 +110,24 @@ recv_check(const struct loopback_qp *peer, const struct soft_rqe *rqe, uint32_t 
 	return SOFT_OK;
 }
 
-/** The peer's side of a send that consumed a receive. */
+/** What a message brings besides its bytes. */
+static void
+recv_extras(struct plx_wc *wc, const struct plx_wr *wr)
+{
+	if (wr->opcode == PLX_OPCODE_SEND_INV) {
+		wc->inv_rkey = wr->rkey;
+		wc->flags = PLX_WC_WITH_INV;
+		return;
+	}
+	wc->imm = wr->imm;
+	wc->flags = PLX_WC_WITH_IMM;
+	if (wr->opcode == PLX_OPCODE_WRITE_IMM)
+		wc->opcode = PLX_OPCODE_RECV_WRITE_IMM;
+}
+
+/** The peer's side of @p wr that consumed a receive. */
 static inline void
-recv_complete(struct loopback_qp *peer, uint64_t wr_id, enum soft_fault fault, uint32_t len)
+recv_complete(struct loopback_qp *peer, uint64_t wr_id, const struct plx_wr *wr, enum soft_fault fault, uint32_t len)
 {
 	struct plx_wc wc = {
 		.wr_id = wr_id,
@@ -115,11 +141,31 @@ recv_complete(struct loopback_qp *peer, uint64_t wr_id, enum soft_fault fault, u
 		wc.status = soft_fault_recv_status(peer->status, fault);
 		wc.raw_status = wc.status;
 		wc.vendor_err = fault;
+	} else if (wr->opcode != PLX_OPCODE_SEND) {
+		recv_extras(&wc, wr);
 	}
 	if (peer->recv_cqe_local)
 		soft_cq_push_local(peer->recv_cq, &wc, NULL, 0);
 	else
 		soft_cq_push_remote(peer->recv_cq, &wc);
+}
+
+/** The end of a message: its receive is given back before the CQE, so that who sees the CQE can post again. */
+static inline void
+recv_end(struct loopback_qp *peer, const struct soft_rqe *rqe, const struct plx_wr *wr, enum soft_fault fault,
+	uint32_t len)
+{
+	recv_complete(peer, recv_release(peer, rqe), wr, fault, len);
+	if (unlikely(fault != SOFT_OK))
+		loopback_qp_fail(peer);
+}
+
+/** No receive: the peer's NAK says how long to wait. */
+static inline int
+not_ready(struct loopback_qp *qp, const struct loopback_qp *peer)
+{
+	qp->stall.rnr_ns = peer->rnr_ns;
+	return LOOPBACK_RNR;
 }
 
 /**
@@ -135,13 +181,14 @@ fetch_next_recv(const struct loopback_qp *peer)
 		soft_fetch_to_write((const void *)(uintptr_t)rqe->sges[0].addr);
 }
 
-static int
+/* ---- send ---------------------------------------------------------------------------------- */
+
+static inline int
 execute_send(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 {
 	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, len);
 	const struct soft_rqe *rqe;
 	struct loopback_qp *peer;
-	uint64_t wr_id;
 
 	if (unlikely(fault != SOFT_OK))
 		return fault;
@@ -149,31 +196,38 @@ execute_send(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	if (unlikely(peer == NULL))
 		return LOOPBACK_SILENCE;
 	rqe = recv_get(peer);
-	if (unlikely(rqe == NULL)) {
-		qp->stall.rnr_ns = peer->rnr_ns; /* its NAK says how long to wait */
-		return LOOPBACK_RNR;
-	}
+	if (unlikely(rqe == NULL))
+		return not_ready(qp, peer);
 	fault = recv_check(peer, rqe, *len);
 	if (likely(fault == SOFT_OK))
 		soft_sge_copy(rqe->sges, wr->sg_list, *len);
-	/* The slot is given back before the CQE: who sees the CQE can post again. */
-	wr_id = recv_release(peer, rqe);
-	recv_complete(peer, wr_id, fault, *len);
-	if (unlikely(fault != SOFT_OK))
-		loopback_qp_fail(peer);
-	else
+	if (unlikely(wr->opcode == PLX_OPCODE_SEND_INV && fault == SOFT_OK) &&
+		!soft_mw_invalidate(peer->keys, peer->scope, wr->rkey)) {
+		/* The message is there, and acknowledged; that there is no such window is the peer's trouble alone. */
+		recv_end(peer, rqe, wr, SOFT_FAULT_REMOTE_INV, *len);
+		return SOFT_OK;
+	}
+	recv_end(peer, rqe, wr, fault, *len);
+	if (likely(fault == SOFT_OK))
 		fetch_next_recv(peer);
 	return fault;
 }
 
 /* ---- write and read ------------------------------------------------------------------------ */
 
+static inline void
+write_copy(const struct plx_wr *wr, uint32_t len)
+{
+	struct plx_sge target = {.addr = wr->remote_addr, .length = len};
+
+	soft_sge_copy(&target, wr->sg_list, len);
+}
+
 static int
 execute_write(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 {
 	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, len);
 	struct loopback_qp *peer;
-	struct plx_sge target;
 
 	if (unlikely(fault != SOFT_OK))
 		return fault;
@@ -185,9 +239,35 @@ execute_write(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 		loopback_qp_fail(peer);
 		return fault;
 	}
-	target = (struct plx_sge){.addr = wr->remote_addr, .length = *len};
-	soft_sge_copy(&target, wr->sg_list, *len);
+	write_copy(wr, *len);
 	return SOFT_OK;
+}
+
+/** A write that also consumes a receive, whose memory is not touched. What the QP does not let in consumes none. */
+static int
+execute_write_imm(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
+{
+	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, len);
+	const struct soft_rqe *rqe;
+	struct loopback_qp *peer;
+
+	if (unlikely(fault != SOFT_OK))
+		return fault;
+	peer = peer_get(qp);
+	if (unlikely(peer == NULL))
+		return LOOPBACK_SILENCE;
+	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_WRITE, *len);
+	if (unlikely(fault == SOFT_FAULT_QP_RIGHT)) {
+		loopback_qp_fail(peer);
+		return fault;
+	}
+	rqe = recv_get(peer);
+	if (unlikely(rqe == NULL))
+		return not_ready(qp, peer);
+	if (likely(fault == SOFT_OK))
+		write_copy(wr, *len);
+	recv_end(peer, rqe, wr, fault, *len);
+	return fault;
 }
 
 /** The local list comes last: the requester looks at it when the answer arrives. */
@@ -217,6 +297,63 @@ execute_read(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	return SOFT_OK;
 }
 
+/* ---- atomics ------------------------------------------------------------------------------- */
+
+/** The word has changed by the time that the requester finds no place for the old value: so it is on a wire. */
+static int
+execute_atomic(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
+{
+	struct loopback_qp *peer = peer_get(qp);
+	enum soft_fault fault;
+	struct plx_sge reply;
+	uint64_t old;
+
+	if (unlikely(peer == NULL))
+		return LOOPBACK_SILENCE;
+	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_ATOMIC, SOFT_ATOMIC_LEN);
+	if (unlikely(fault != SOFT_OK)) {
+		loopback_qp_fail(peer);
+		return fault;
+	}
+	old = soft_atomic(wr);
+	if (qp->base.dev->caps.atomic_big_endian)
+		old = htobe64(old);
+	fault = local_check(qp, wr, PLX_ACCESS_LOCAL_WRITE, SOFT_FAULT_TARGET_KEY, len);
+	if (unlikely(fault != SOFT_OK))
+		return fault;
+	reply = (struct plx_sge){.addr = (uintptr_t)&old, .length = sizeof(old)};
+	soft_sge_copy(wr->sg_list, &reply, sizeof(old));
+	return SOFT_OK;
+}
+
+/* ---- windows ------------------------------------------------------------------------------- */
+
+static int
+execute_bind(const struct loopback_qp *qp, const struct plx_wr *wr)
+{
+	return soft_mw_bind(qp->keys, qp->pd, qp->scope, wr->rkey, wr->remote_addr, wr->compare_add, wr->imm)
+		? SOFT_OK : SOFT_FAULT_BIND;
+}
+
+/** Nobody finds the window any more; it is done when the peer, the only one who may have, is seen out of its gate. */
+static int
+execute_local_inv(struct loopback_qp *qp, const struct plx_wr *wr)
+{
+	struct loopback_stall *stall = &qp->stall;
+
+	if (!stall->invalidated) {
+		if (!soft_mw_invalidate(qp->keys, qp->scope, wr->rkey))
+			return SOFT_FAULT_LOCAL_INV;
+		stall->invalidated = true;
+		/* A QP that is its own peer is in its gate here, and uses no window. */
+		stall->visit = qp->peer == NULL || qp->peer == qp ? 0 : soft_gate_visit(&qp->peer->gate);
+	}
+	if (stall->visit != 0 && !soft_gate_over(&qp->peer->gate, stall->visit))
+		return LOOPBACK_PEER_BUSY;
+	stall->invalidated = false;
+	return SOFT_OK;
+}
+
 /* ---- which --------------------------------------------------------------------------------- */
 
 int
@@ -224,10 +361,20 @@ loopback_execute(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 {
 	switch (wr->opcode) {
 	case PLX_OPCODE_SEND:
+	case PLX_OPCODE_SEND_IMM:
+	case PLX_OPCODE_SEND_INV:
 		return execute_send(qp, wr, len);
 	case PLX_OPCODE_WRITE:
 		return execute_write(qp, wr, len);
-	default: /* the post has refused the rest */
+	case PLX_OPCODE_WRITE_IMM:
+		return execute_write_imm(qp, wr, len);
+	case PLX_OPCODE_READ:
 		return execute_read(qp, wr, len);
+	case PLX_OPCODE_BIND_MW:
+		return execute_bind(qp, wr);
+	case PLX_OPCODE_LOCAL_INV:
+		return execute_local_inv(qp, wr);
+	default: /* the post has refused what is neither */
+		return execute_atomic(qp, wr, len);
 	}
 }

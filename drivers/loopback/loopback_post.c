@@ -15,9 +15,28 @@
 
 #include <rte_prefetch.h>
 
+#include "soft_atomic.h"
 #include "soft_sge.h"
 
 /* ---- sends --------------------------------------------------------------------------------- */
+
+/** The kinds that bring data here have room for their answers; none of these has a payload to inline. */
+static bool
+fetch_or_local_ok(const struct loopback_qp *qp, const struct plx_wr *wr)
+{
+	if (wr->flags & PLX_WR_INLINE)
+		return false;
+	switch (wr->opcode) {
+	case PLX_OPCODE_READ:
+		return qp->rd_atomic != 0;
+	case PLX_OPCODE_CMP_SWAP:
+	case PLX_OPCODE_FETCH_ADD:
+		return qp->rd_atomic != 0 && wr->remote_addr % SOFT_ATOMIC_LEN == 0 &&
+		       soft_sge_len(wr->sg_list, wr->num_sge) == SOFT_ATOMIC_LEN;
+	default:
+		return wr->num_sge == 0;
+	}
+}
 
 /** What a provider refuses while posting; the WR is not taken. */
 static inline int
@@ -29,10 +48,9 @@ send_check(const struct loopback_qp *qp, const struct plx_wr *wr, uint32_t state
 		return -ENOTSUP;
 	if (unlikely(wr->num_sge > qp->sq.max_sge))
 		return -EINVAL;
-	if ((wr->flags & PLX_WR_INLINE) && (wr->opcode == PLX_OPCODE_READ ||
-		soft_sge_len(wr->sg_list, wr->num_sge) > qp->sq.max_inline))
+	if ((wr->flags & PLX_WR_INLINE) && soft_sge_len(wr->sg_list, wr->num_sge) > qp->sq.max_inline)
 		return -EINVAL;
-	if (unlikely(wr->opcode == PLX_OPCODE_READ && qp->rd_atomic == 0))
+	if (unlikely(wr->opcode >= PLX_OPCODE_READ && !fetch_or_local_ok(qp, wr)))
 		return -EINVAL;
 	return unlikely(soft_sq_full(&qp->sq)) ? -ENOMEM : 0;
 }
@@ -94,9 +112,7 @@ send_post(struct loopback_qp *qp, const struct plx_wr *wr)
 		return 0;
 	}
 	soft_sq_keep(&qp->sq, wr);
-	if (state == PLX_QP_ERR)
-		loopback_send_flush(qp);
-	else
+	if (state != PLX_QP_ERR || loopback_send_flush(qp))
 		soft_chores_add(&loopback_cq(qp->base.send_cq)->chores, &qp->send_chore);
 	return 0;
 }

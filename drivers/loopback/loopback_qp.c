@@ -72,6 +72,8 @@ queues_fini(struct loopback_qp *qp)
 	soft_sq_fini(&qp->sq, &loopback_cq(qp->base.send_cq)->dones);
 }
 
+static uintptr_t last_scope = 1; /* of windows; atomic */
+
 /** Everything but life, which peers of an earlier incarnation may be looking at. */
 static void
 qp_fill(struct loopback_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *conf)
@@ -90,6 +92,7 @@ qp_fill(struct loopback_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *con
 	qp->rights = 0;
 	qp->keys = &loopback_device(pd->dev)->keys;
 	qp->pd = pd;
+	qp->scope = (const void *)__atomic_add_fetch(&last_scope, 2, __ATOMIC_RELAXED);
 	qp->recv_cq = loopback_cq(conf->recv_cq);
 	qp->srq = conf->srq == NULL ? NULL : loopback_srq(conf->srq);
 	qp->qp_num = qp->base.qp_num;

@@ -54,7 +54,12 @@ stall_silence(struct loopback_qp *qp)
 enum soft_fault
 loopback_stall(struct loopback_qp *qp, int verdict)
 {
-	return verdict == LOOPBACK_RNR ? stall_rnr(qp) : stall_silence(qp);
+	if (verdict == LOOPBACK_RNR)
+		return stall_rnr(qp);
+	if (verdict == LOOPBACK_SILENCE)
+		return stall_silence(qp);
+	qp->stall.until_ns = 0; /* at the next poll: the peer stays for no longer than one post or poll */
+	return SOFT_OK;
 }
 
 /** Execute what waits, as far as it goes. Returns whether some still waits. */
@@ -62,10 +67,8 @@ static bool
 stalled_resume(struct loopback_qp *qp)
 {
 	while (soft_sq_stalled(&qp->sq)) {
-		if (loopback_state(qp) != PLX_QP_RTS) {
-			loopback_send_flush(qp);
-			return false;
-		}
+		if (loopback_state(qp) != PLX_QP_RTS)
+			return loopback_send_flush(qp);
 		if (!loopback_send(qp, soft_sq_first(&qp->sq), qp->sq.first + 1))
 			return true;
 		qp->sq.first++;
@@ -86,8 +89,7 @@ loopback_send_turn(struct soft_chore *chore)
 			return false;
 		return plx_clock_monotonic_ns() < qp->stall.until_ns || stalled_resume(qp);
 	case PLX_QP_ERR:
-		loopback_send_flush(qp);
-		return false;
+		return loopback_send_flush(qp);
 	default:
 		return false; /* being destroyed: hands off */
 	}
@@ -95,11 +97,26 @@ loopback_send_turn(struct soft_chore *chore)
 
 /* ---- flushes ------------------------------------------------------------------------------- */
 
-void
+/** An invalidate that has taken place ends as what it is, also if the QP failed meanwhile. Whether it has ended. */
+static bool
+invalidate_finish(struct loopback_qp *qp)
+{
+	if (!qp->stall.invalidated)
+		return true;
+	if (!loopback_send(qp, soft_sq_first(&qp->sq), qp->sq.first + 1))
+		return false;
+	qp->sq.first++;
+	return true;
+}
+
+bool
 loopback_send_flush(struct loopback_qp *qp)
 {
+	if (!invalidate_finish(qp))
+		return true;
 	for (; soft_sq_stalled(&qp->sq); qp->sq.first++)
 		loopback_send_complete(qp, soft_sq_first(&qp->sq), qp->sq.first + 1, PLX_ST_WR_FLUSH_ERR, 0, 0);
+	return false;
 }
 
 static void

@@ -30,8 +30,8 @@ uint16_t plx_loopback_post_srq_recv(struct plx_srq *srq, const struct plx_wr *co
 /** poll_cq of the table. */
 int plx_loopback_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n);
 
-/** What it moves. */
-#define PLX_LOOPBACK_KINDS (PLX_KIND(PLX_OPCODE_SEND) | PLX_KIND(PLX_OPCODE_WRITE) | PLX_KIND(PLX_OPCODE_READ))
+/** Everything that a send queue takes. */
+#define PLX_LOOPBACK_KINDS (PLX_KIND(PLX_OPCODE_LOCAL_INV + 1) - 1)
 
 /** post_send, post_recv, poll_cq, kinds, post_srq_recv */
 static const struct plx_fast_ops plx_loopback_fast = {plx_loopback_post_send, plx_loopback_post_recv,

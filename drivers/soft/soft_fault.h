@@ -24,6 +24,8 @@ enum soft_fault {
 	SOFT_FAULT_SOURCE_KEY, /**< send, write: lkey unknown, deregistered or of another PD */
 	SOFT_FAULT_TARGET_KEY, /**< read: the same, or the region lacks local write */
 	SOFT_FAULT_LOCAL_RANGE, /**< an SGE leaves its region */
+	SOFT_FAULT_BIND,	/**< no such window, of another PD, bound, or not inside its region */
+	SOFT_FAULT_LOCAL_INV,	/**< the rkey is of no window that is bound here */
 	SOFT_FAULT_RNR,	       /**< no receive, rnr_retry times over */
 	SOFT_FAULT_SILENCE,    /**< no answer, retry_cnt times over */
 	/* The responder's: it refuses, and takes its QP to ERR (IBA 9.9.3, class C). */
@@ -31,6 +33,7 @@ enum soft_fault {
 	SOFT_FAULT_REMOTE,	/**< rkey unknown, deregistered, of another PD, out of range, without the right */
 	SOFT_FAULT_RECV_SHORT,	/**< the message is longer than the receive */
 	SOFT_FAULT_RECV_ACCESS, /**< a receive SGE's key, range or local write */
+	SOFT_FAULT_REMOTE_INV,	/**< a send-inv's rkey is of no window that is bound there */
 
 	SOFT_NB_FAULTS
 };

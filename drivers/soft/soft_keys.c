@@ -54,32 +54,43 @@ soft_keys_fini(struct soft_keys *keys)
 	soft_free(keys->regions);
 }
 
+/** The next with @p low bits of zero: never 0, so that no key ever is, and none that a window's consumer had before. */
 static uint32_t
-generation_next(uint32_t generation)
+generation_next(uint32_t generation, uint32_t low)
 {
-	generation = (generation + 1) & SOFT_KEY_GEN_MASK;
-	return generation != 0 ? generation : 1; /* so that no key is ever 0 */
+	generation = ((generation | low) + 1) & SOFT_KEY_GEN_MASK;
+	return generation != 0 ? generation : low + 1;
 }
 
-uint32_t
-soft_keys_add(struct soft_keys *keys, const void *pd, uint64_t addr, uint64_t len, uint32_t rights)
+struct soft_region *
+soft_keys_take(struct soft_keys *keys, uint32_t low)
 {
 	struct soft_region *region;
-	uint32_t index, key;
+	uint32_t index;
 
 	pthread_mutex_lock(&keys->lock);
 	index = free_take(keys);
 	pthread_mutex_unlock(&keys->lock);
 	if (index == keys->nb_slots)
-		return 0;
-
+		return NULL;
 	region = &keys->regions[index];
-	region->generation = generation_next(region->generation);
+	region->generation = generation_next(region->generation, low);
+	return region;
+}
+
+uint32_t
+soft_keys_add(struct soft_keys *keys, const void *pd, uint64_t addr, uint64_t len, uint32_t rights)
+{
+	struct soft_region *region = soft_keys_take(keys, 0);
+	uint32_t key;
+
+	if (region == NULL)
+		return 0;
 	region->rights = rights;
 	region->pd = pd;
 	region->addr = addr;
 	region->len = len;
-	key = region->generation << SOFT_KEY_GEN_SHIFT | index;
+	key = (uint32_t)(region - keys->regions) << SOFT_KEY_SHIFT | region->generation;
 	/* Release: who finds the key in soft_keys_check() finds the region filled in. */
 	__atomic_store_n(&region->key, key, __ATOMIC_RELEASE);
 	return key;
@@ -89,13 +100,13 @@ void
 soft_keys_hide(struct soft_keys *keys, uint32_t lkey)
 {
 	/* SEQ_CST: before the look at the gates. Partner: soft_keys_check() behind soft_gate_enter(). */
-	__atomic_store_n(&keys->regions[lkey & 0xffff].key, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&keys->regions[soft_keys_index(lkey)].key, 0, __ATOMIC_SEQ_CST);
 }
 
 void
 soft_keys_free(struct soft_keys *keys, uint32_t lkey)
 {
 	pthread_mutex_lock(&keys->lock);
-	free_append(keys, lkey & 0xffff);
+	free_append(keys, soft_keys_index(lkey));
 	pthread_mutex_unlock(&keys->lock);
 }

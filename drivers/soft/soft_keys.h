@@ -8,14 +8,17 @@
  * @file
  * The key table: which memory a key opens, for whom, and for what.
  *
- *      31  30          16 15           0
+ *      31  30          15 14           0
  *     +---+--------------+--------------+
- *     | R |  generation  |  slot index  |	R: 0 for an lkey, 1 for the same region's rkey
+ *     | R |  slot index  |  generation  |	R: 0 for an lkey, 1 for the same region's rkey
  *     +---+--------------+--------------+
  *
  * The two keys of a region differ, so that mixing them up is caught here and not on the first NIC. The
  * generation changes when a slot is used again, and the slot that was freed longest ago is used first: a stale key
  * opens nothing for a long time.
+ *
+ * A window (soft_mw.h) takes a slot too. Its generation ends in the eight bits that are its consumer's, and it opens to a QP
+ * and not to a PD: whoever looks for a PD's key finds none.
  *
  * Threads: keys are added and removed under a lock; checked by any thread that is inside a gate (soft_gate.h). Who
  * removes a key waits for the gates before the memory goes: soft_keys_hide(), wait, soft_keys_free().
@@ -28,20 +31,25 @@
 
 #include <rte_branch_prediction.h>
 
+struct plx_mr;
+
 #define SOFT_KEY_REMOTE	   0x80000000u
 #define SOFT_KEYS_MAX	   0xffff
-#define SOFT_KEY_GEN_SHIFT 16
+#define SOFT_KEY_SHIFT	   15 /* of the slot index */
 #define SOFT_KEY_GEN_MASK  0x7fffu
+#define SOFT_KEY_CONSUMERS 0xffu /* of a window's key */
 
-/** One region. All but `key` stands still while the key is visible. */
+/** One region or window. All but `key` stands still while the key is visible. */
 struct soft_region {
-	uint32_t key; /**< lkey, 0 while the slot is free; generations are never 0 */
+	uint32_t key; /**< lkey, 0 while the slot is free or the window unbound; generations are never 0 */
 	uint32_t rights;
-	const void *pd;
+	const void *pd; /**< a window: the scope of the QP that it is bound on */
 	uint64_t addr;
 	uint64_t len;
 	uint32_t generation;
 	uint32_t next_free;
+	uint32_t window; /**< not 0: a window, whose keys are these bits and the consumer's */
+	const struct plx_mr *onto; /**< of a window */
 };
 
 struct soft_keys {
@@ -56,6 +64,16 @@ struct soft_keys {
 /** 0 or -ENOMEM. At most SOFT_KEYS_MAX regions. */
 int soft_keys_init(struct soft_keys *keys, uint32_t max_regions);
 void soft_keys_fini(struct soft_keys *keys);
+
+/** The slot of @p key, which need not be one; nb_slots and above: none. */
+static inline uint32_t
+soft_keys_index(uint32_t key)
+{
+	return key >> SOFT_KEY_SHIFT & SOFT_KEYS_MAX;
+}
+
+/** Take a slot: its region, whose generation is another one, above @p low bits of zero; NULL: the table is full. */
+struct soft_region *soft_keys_take(struct soft_keys *keys, uint32_t low);
 
 /** The lkey of a new region (the rkey is that | SOFT_KEY_REMOTE), or 0: the table is full. */
 uint32_t soft_keys_add(struct soft_keys *keys, const void *pd, uint64_t addr, uint64_t len, uint32_t rights);
@@ -77,7 +95,7 @@ static inline enum soft_access
 soft_keys_check(const struct soft_keys *keys, const void *pd, uint32_t key, uint32_t remote, uint64_t addr,
 	uint64_t len, uint32_t rights)
 {
-	uint32_t index = key & 0xffff;
+	uint32_t index = soft_keys_index(key);
 	const struct soft_region *region = &keys->regions[index];
 
 	if (len == 0)

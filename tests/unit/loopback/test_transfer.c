@@ -132,7 +132,7 @@ a_chain_is_taken_up_to_the_first_refusal(void **state)
 {
 	struct plx_sge from[5] = {at(&pair.a, 0, 8)};
 	struct plx_wr good = wr_to(&pair.b, 1, PLX_OPCODE_WRITE, from, 0);
-	struct plx_wr odd = wr_to(&pair.b, 2, PLX_OPCODE_CMP_SWAP, from, 0);
+	struct plx_wr odd = wr_to(&pair.b, 2, PLX_OPCODE_RECV, from, 0);
 	struct plx_wr wide = good;
 	const struct plx_wr *chain[] = {&good, &good, &odd, &good};
 	int err = 0;
