@@ -12,7 +12,8 @@
  *      plx_wr *[n]  -->  ibv_send_wr[PLX_POST_BURST], a chain on the stack  -->  one ibv_post_send()
  *      plx_wc [n]   <--  ibv_wc[PLX_POLL_BURST] on the stack                <--  one ibv_poll_cq()
  *
- * The WRs are translated; their SGE lists are not, they are passed as they lie.
+ * The WRs are translated; their SGE lists are not, they are passed as they lie. A bind-mw is a chain of its own, since
+ * the provider takes the window's old key from the window while it posts.
  *
  * Two things are refused here rather than left to the provider, because a provider (rxe, siw) puts
  * such a WR into the queue and then fails: the WR that was reported as not posted could complete
@@ -43,8 +44,9 @@ struct plx_verbs_cq {
 struct plx_verbs_qp {
 	struct plx_qp base;
 	struct ibv_qp *ibv;
-	uint32_t kinds; /**< the device's caps.kinds, beside what the post touches anyway */
+	uint32_t kinds; /**< the device's caps.kinds but bind-mw, beside what the post touches anyway */
 	uint32_t psn;	/**< where our requests begin: fixed at creation, 24 bits */
+	uint32_t binds; /**< 1: the device has bind-mw */
 };
 
 /** The driver's SRQ. */
@@ -201,6 +203,9 @@ plx_verbs_send_chain(struct plx_verbs_qp *qp, const struct plx_wr *const *wrs, u
 	return plx_verbs_post_failed(ret, bad == NULL ? 0 : bad - chain, len, err);
 }
 
+/** Cold: post a bind-mw that the chain stopped at, alone. 1; or 0 with *err, -ENOTSUP for any other opcode. */
+uint16_t plx_verbs_post_bind(struct plx_verbs_qp *qp, const struct plx_wr *wr, int *err);
+
 /** post_send of the table. */
 PLX_INLINE uint16_t
 plx_verbs_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
@@ -217,8 +222,11 @@ plx_verbs_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16
 		uint16_t posted = plx_verbs_send_chain(qp, &wrs[done], part, err);
 
 		done += posted;
-		if (posted < part)
+		if (__builtin_expect(posted == part, 1))
+			continue;
+		if (*err != -ENOTSUP || plx_verbs_post_bind(qp, wrs[done], err) == 0)
 			break;
+		done++;
 	}
 	return done;
 }
@@ -338,8 +346,8 @@ plx_verbs_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 	return done;
 }
 
-/** All that plx_verbs_opcode() has; which of them, the device says. */
-#define PLX_VERBS_KINDS (((PLX_KIND(PLX_OPCODE_LOCAL_INV + 1) - 1) & ~PLX_KIND(PLX_OPCODE_BIND_MW)))
+/** Everything that a send queue takes; which of it, the device says. */
+#define PLX_VERBS_KINDS (PLX_KIND(PLX_OPCODE_LOCAL_INV + 1) - 1)
 
 /** post_send, post_recv, poll_cq, kinds, post_srq_recv */
 static const struct plx_fast_ops plx_verbs_fast = {plx_verbs_post_send, plx_verbs_post_recv, plx_verbs_poll_cq,

@@ -58,6 +58,12 @@ verbs_match(const char *name)
 
 /* ---- capabilities -------------------------------------------------------------------------- */
 
+static bool
+has_windows(const struct ibv_device_attr *attr)
+{
+	return (attr->device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0;
+}
+
 /**
  * What may be posted. iWARP has neither immediates nor atomics (RFC 5040), and a memory window
  * type 2 is the only thing that a user's program could invalidate.
@@ -72,23 +78,23 @@ device_kinds(const struct ibv_device_attr *attr, bool iwarp)
 		kinds |= PLX_KIND(PLX_OPCODE_SEND_IMM) | PLX_KIND(PLX_OPCODE_WRITE_IMM);
 	if (!iwarp && attr->atomic_cap != IBV_ATOMIC_NONE)
 		kinds |= PLX_KIND(PLX_OPCODE_CMP_SWAP) | PLX_KIND(PLX_OPCODE_FETCH_ADD);
-	if (attr->device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B))
-		kinds |= PLX_KIND(PLX_OPCODE_SEND_INV) | PLX_KIND(PLX_OPCODE_LOCAL_INV);
+	if (has_windows(attr))
+		kinds |= PLX_KIND(PLX_OPCODE_SEND_INV) | PLX_KIND(PLX_OPCODE_LOCAL_INV) | PLX_KIND(PLX_OPCODE_BIND_MW);
 	return kinds;
 }
 
 /**
- * MW stays unset: lib/device has no call for it yet. FENCE on iWARP too: a fenced read fails in siw's post and leaves
- * the QP stuck.
+ * FENCE stays unset on iWARP: a fenced read fails in siw's post and leaves the QP stuck.
  */
 static uint32_t
 device_flags(const struct ibv_device_attr *attr, bool iwarp)
 {
-	uint32_t srq = attr->max_srq > 0 && attr->max_srq_wr > 0 ? PLX_CAP_SRQ : 0;
+	uint32_t has = (has_windows(attr) ? PLX_CAP_MW : 0) |
+		(attr->max_srq > 0 && attr->max_srq_wr > 0 ? PLX_CAP_SRQ : 0);
 
 	if (iwarp)
-		return srq | PLX_CAP_ACTIVE_SENDS_FIRST | PLX_CAP_SOLICITED;
-	return srq | PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE;
+		return has | PLX_CAP_ACTIVE_SENDS_FIRST | PLX_CAP_SOLICITED;
+	return has | PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE;
 }
 
 /** The NUMA node of the device's bus; software devices have none. */
@@ -130,6 +136,7 @@ device_caps_fill(struct plx_device_caps *caps, const struct ibv_device_attr *att
 		.max_cq = attr->max_cq,
 		.max_cqe = attr->max_cqe,
 		.max_mr = attr->max_mr,
+		.max_mw = attr->max_mw,
 		.max_srq = attr->max_srq,
 		.max_srq_wr = attr->max_srq_wr,
 		.max_srq_sge = attr->max_srq_sge,
@@ -238,6 +245,8 @@ const struct plx_driver plx_verbs_driver = {
 		.pd_destroy = verbs_pd_destroy,
 		.mr_register = verbs_mr_register,
 		.mr_deregister = verbs_mr_deregister,
+		.mw_create = verbs_mw_create,
+		.mw_destroy = verbs_mw_destroy,
 		.cq_create = verbs_cq_create,
 		.cq_destroy = verbs_cq_destroy,
 		.qp_create = verbs_qp_create,

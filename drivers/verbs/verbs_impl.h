@@ -16,7 +16,7 @@
  *      verbs_port.c     ports and GIDs                  verbs_memory.c  PD and MR
  *      verbs_queue.c    CQ and QP                       verbs_bring_up.c  INIT, RTR, RTS, ERR
  *      verbs_srq.c      SRQ                             verbs_wc.c      completions translated
- *      plx_verbs_fast.h post and poll
+ *      plx_verbs_fast.h post and poll                   verbs_mw.c      windows
  */
 
 #include <assert.h>
@@ -45,6 +45,12 @@ struct verbs_pd {
 struct verbs_mr {
 	struct plx_mr base;
 	struct ibv_mr *ibv;
+};
+
+struct verbs_mw {
+	struct plx_mw base;
+	struct ibv_mw *ibv;
+	struct ibv_mr *onto; /**< base.mr may be a wrapper's */
 };
 
 static inline struct verbs_device *
@@ -94,6 +100,8 @@ struct plx_pd *verbs_pd_create(struct plx_device *dev);
 int verbs_pd_destroy(struct plx_pd *pd);
 struct plx_mr *verbs_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
 int verbs_mr_deregister(struct plx_mr *mr);
+struct plx_mw *verbs_mw_create(struct plx_mr *mr);
+int verbs_mw_destroy(struct plx_mw *mw);
 struct plx_cq *verbs_cq_create(struct plx_device *dev, uint32_t nb_cqe);
 int verbs_cq_destroy(struct plx_cq *cq);
 struct plx_qp *verbs_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf);

@@ -116,6 +116,13 @@ mr_explain(const struct plx_device *dev, const void *addr, uint64_t len, int err
 		dev->caps.max_mr_size, dev->caps.max_mr, mr_hint(err));
 }
 
+/** Whatever has windows may have them onto any region (IBA 10.6.5.2 asks for it to be said). */
+static unsigned int
+windows_access(const struct plx_device *dev)
+{
+	return dev->caps.flags & PLX_CAP_MW ? IBV_ACCESS_MW_BIND : 0;
+}
+
 struct plx_mr *
 verbs_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 {
@@ -125,7 +132,7 @@ verbs_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 	if (mr == NULL)
 		return verbs_fail(ENOMEM);
 	errno = 0;
-	mr->ibv = ibv_reg_mr(to_verbs_pd(pd)->ibv, addr, len, verbs_access(rights));
+	mr->ibv = ibv_reg_mr(to_verbs_pd(pd)->ibv, addr, len, verbs_access(rights) | windows_access(pd->dev));
 	if (mr->ibv == NULL) {
 		err = plx_verbs_errno();
 		mr_explain(pd->dev, addr, len, err);

@@ -113,7 +113,8 @@ verbs_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 		goto destroy_qp;
 	qp->base.fast = &plx_verbs_fast;
 	qp->base.qp_num = qp->ibv->qp_num;
-	qp->kinds = pd->dev->caps.kinds;
+	qp->kinds = pd->dev->caps.kinds & ~PLX_KIND(PLX_OPCODE_BIND_MW);
+	qp->binds = (pd->dev->caps.kinds & PLX_KIND(PLX_OPCODE_BIND_MW)) != 0;
 	/* Random, so that packets of an earlier QP of this number do not fit (IBA 9.7.1). */
 	qp->psn = rte_rand() & 0xffffff;
 	return &qp->base;

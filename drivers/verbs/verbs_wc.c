@@ -61,6 +61,12 @@ wc_error(struct plx_wc *wc, const struct ibv_wc *ibv)
 	return known ? 0 : -EINVAL;
 }
 
+/*
+ * rxe of Linux 6.1 hands the kernel's number of the flag to programs, where it is another one. That one is of raw packets and
+ * of datagrams; a reliable connection never has it.
+ */
+#define RXE_WC_WITH_INV IBV_WC_IP_CSUM_OK
+
 static unsigned int
 wc_opcode(enum ibv_wc_opcode opcode)
 {
@@ -117,7 +123,7 @@ plx_wc_from_ibv(struct plx_wc *wc, const struct ibv_wc *ibv)
 	if (ibv->wc_flags & IBV_WC_WITH_IMM) {
 		wc->imm = be32toh(ibv->imm_data);
 		wc->flags = PLX_WC_WITH_IMM;
-	} else if (ibv->wc_flags & IBV_WC_WITH_INV) {
+	} else if (ibv->wc_flags & (IBV_WC_WITH_INV | RXE_WC_WITH_INV)) {
 		wc->inv_rkey = ibv->invalidated_rkey;
 		wc->flags = PLX_WC_WITH_INV;
 	}
