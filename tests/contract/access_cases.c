@@ -9,6 +9,8 @@
 /* A send also has a receive waiting for it; the others have none. */
 #define SEND(n, w, h, spec_req, spec_recv, rxe_req, rxe_recv)                                                \
 	{n, PLX_OPCODE_SEND, WHOSE_##w, HOW_##h, {spec_req, spec_recv}, {rxe_req, rxe_recv}}
+#define IMM(n, w, h, spec_req, spec_recv, rxe_req, rxe_recv)                                                 \
+	{n, PLX_OPCODE_WRITE_IMM, WHOSE_##w, HOW_##h, {spec_req, spec_recv}, {rxe_req, rxe_recv}}
 #define ONE(op, n, w, h, spec_req, rxe_req)                                                                  \
 	{n, PLX_OPCODE_##op, WHOSE_##w, HOW_##h, {spec_req, ACCESS_NONE}, {rxe_req, ACCESS_NONE}}
 
@@ -19,6 +21,8 @@
 #define RINV ST(REM_INV_REQ_ERR)
 #define ROP  ST(REM_OP_ERR)
 #define LEN  ST(LOC_LEN_ERR)
+#define LACC ST(LOC_ACCESS_ERR)
+#define FLUSH ST(WR_FLUSH_ERR)
 #define NONE ACCESS_NONE
 
 /*
@@ -86,6 +90,15 @@ const struct access_case access_cases[] = {
 	ONE(READ, "read_remote_no_right", REMOTE, NO_RIGHT,          RACC,   RACC),
 	ONE(READ, "read_remote_qp_no_right", REMOTE, QP_NO_RIGHT,    RINV,   RINV),
 
+	IMM("write_imm_local_last_byte", LOCAL, LAST,           OK, OK,       OK, OK),
+	IMM("write_imm_local_one_past", LOCAL, PAST,            PROT, NONE,   PROT, NONE),
+	IMM("write_imm_local_bad_key", LOCAL, BAD_KEY,          PROT, NONE,   QPOP, NONE),
+	IMM("write_imm_remote_last_byte", REMOTE, LAST,         OK, OK,       OK, OK),
+	IMM("write_imm_remote_one_past", REMOTE, PAST,          RACC, LACC,   RACC, RACC),
+	IMM("write_imm_remote_bad_key", REMOTE, BAD_KEY,        RACC, LACC,   RACC, RACC),
+	IMM("write_imm_remote_no_right", REMOTE, NO_RIGHT,      RACC, LACC,   RACC, RACC),
+	IMM("write_imm_remote_qp_no_right", REMOTE, QP_NO_RIGHT, RINV, FLUSH, RINV, FLUSH),
+
 	ONE(FETCH_ADD, "atomic_local_no_local_write", LOCAL, NO_RIGHT,    PROT, PROT),
 	ONE(FETCH_ADD, "atomic_local_bad_key", LOCAL, BAD_KEY,            PROT, PROT),
 	ONE(FETCH_ADD, "atomic_remote_first_word", REMOTE, FIRST,         OK,   OK),
@@ -97,6 +110,11 @@ const struct access_case access_cases[] = {
 	ONE(FETCH_ADD, "atomic_remote_bad_key", REMOTE, BAD_KEY,          RACC, RACC),
 	ONE(FETCH_ADD, "atomic_remote_no_right", REMOTE, NO_RIGHT,        RACC, RACC),
 	ONE(FETCH_ADD, "atomic_remote_qp_no_right", REMOTE, QP_NO_RIGHT,  RINV, RINV),
+	ONE(CMP_SWAP, "swap_local_bad_key", LOCAL, BAD_KEY,               PROT, PROT),
+	ONE(CMP_SWAP, "swap_remote_last_word", REMOTE, LAST,              OK,   OK),
+	ONE(CMP_SWAP, "swap_remote_one_past", REMOTE, PAST,               RACC, RACC),
+	ONE(CMP_SWAP, "swap_remote_no_right", REMOTE, NO_RIGHT,           RACC, RACC),
+	ONE(CMP_SWAP, "swap_remote_qp_no_right", REMOTE, QP_NO_RIGHT,     RINV, RINV),
 };
 
 const unsigned int nb_access_cases = sizeof(access_cases) / sizeof(access_cases[0]);

@@ -26,6 +26,8 @@
 #define MSG	   256u	 /* bytes of a message */
 #define SPOT	   0x3c
 #define SEED	   5
+#define SPOTS	   (SPOT * UINT64_C(0x0101010101010101))
+#define IMM	   0x01020304
 
 struct access {
 	struct pair pair; /* first: pair_teardown() takes it */
@@ -35,6 +37,12 @@ struct access {
 	uint32_t len;
 	size_t at; /**< where in the victim's buffer the access begins */
 };
+
+static bool
+is_atomic(const struct access_case *row)
+{
+	return row->opcode == PLX_OPCODE_FETCH_ADD || row->opcode == PLX_OPCODE_CMP_SWAP;
+}
 
 /* ---- the wrong that is done ---------------------------------------------------------------- */
 
@@ -46,6 +54,7 @@ right_needed(const struct access_case *row)
 		return PLX_ACCESS_LOCAL_WRITE;
 	switch (row->opcode) {
 	case PLX_OPCODE_WRITE:
+	case PLX_OPCODE_WRITE_IMM:
 		return PLX_ACCESS_REMOTE_WRITE;
 	case PLX_OPCODE_READ:
 		return PLX_ACCESS_REMOTE_READ;
@@ -85,7 +94,7 @@ region_key(struct access *acc)
 static int64_t
 access_offset(const struct access_case *row, uint32_t len)
 {
-	uint32_t step = row->opcode == PLX_OPCODE_FETCH_ADD ? 8 : 1;
+	uint32_t step = is_atomic(row) ? 8 : 1;
 
 	switch (row->how) {
 	case HOW_BEFORE:
@@ -128,7 +137,7 @@ post_receive(struct access *acc)
 	struct plx_sge sges[3];
 	struct plx_wr wr;
 
-	if (acc->row->opcode != PLX_OPCODE_SEND)
+	if (acc->row->opcode != PLX_OPCODE_SEND && acc->row->opcode != PLX_OPCODE_WRITE_IMM)
 		return;
 	if (acc->row->whose != WHOSE_RECV) {
 		post_recv_at(&acc->pair.b, RECV_ID, 0, MSG);
@@ -153,7 +162,9 @@ post_request(struct access *acc)
 		wr.remote_addr = (uintptr_t)pair->b.buf + acc->at;
 		wr.rkey = acc->key;
 	}
-	wr.compare_add = 1;
+	wr.compare_add = acc->row->opcode == PLX_OPCODE_FETCH_ADD ? 1 : SPOTS;
+	wr.swap = SPOTS + 1;
+	wr.imm = IMM;
 	post_send(&pair->a, &wr);
 }
 
@@ -164,7 +175,7 @@ static bool
 victim_is_written(const struct access_case *row)
 {
 	if (row->whose == WHOSE_LOCAL)
-		return row->opcode == PLX_OPCODE_READ || row->opcode == PLX_OPCODE_FETCH_ADD;
+		return row->opcode == PLX_OPCODE_READ || is_atomic(row);
 	return row->whose == WHOSE_RECV || row->opcode != PLX_OPCODE_READ;
 }
 
@@ -195,6 +206,7 @@ expect_data(const struct access *acc)
 		expect_filled(pair->a.buf + (acc->row->whose == WHOSE_LOCAL ? victim_at : 0), acc->len, SEED);
 		break;
 	case PLX_OPCODE_FETCH_ADD: /* of the eight SPOTs the lowest has become one more */
+	case PLX_OPCODE_CMP_SWAP:
 		assert_int_equal(pair->b.buf[victim_at], SPOT + 1);
 		break;
 	default:
@@ -220,7 +232,7 @@ fill_buffers(struct access *acc)
 
 	memset(pair->a.buf, SPOT, 3 * REGION_AT);
 	memset(pair->b.buf, SPOT, 3 * REGION_AT);
-	if (acc->row->opcode != PLX_OPCODE_FETCH_ADD)
+	if (!is_atomic(acc->row))
 		fill(source->buf + (source == acc->victim ? acc->at : 0), acc->len, SEED);
 }
 
@@ -231,7 +243,7 @@ access_run(struct access *acc)
 	const struct access_status *want = contract.rxe ? &row->rxe : &row->spec;
 
 	acc->victim = row->whose == WHOSE_LOCAL ? &acc->pair.a : &acc->pair.b;
-	acc->len = row->opcode == PLX_OPCODE_FETCH_ADD ? 8 : MSG;
+	acc->len = is_atomic(row) ? 8 : MSG;
 	acc->at = REGION_AT + access_offset(row, acc->len);
 	acc->key = region_key(acc);
 	fill_buffers(acc);

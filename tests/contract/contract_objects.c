@@ -43,6 +43,8 @@ objects_destroy(struct objects *objs)
 
 	/* A NULL of each kind is destroyed without complaint. */
 	for (int i = 0; i < OBJECTS_MAX; i++)
+		first_error(&err, plx_mw_destroy(objs->mws[i]), "MW");
+	for (int i = 0; i < OBJECTS_MAX; i++)
 		first_error(&err, plx_qp_destroy(objs->qps[i]), "QP");
 	for (int i = 0; i < OBJECTS_MAX; i++)
 		first_error(&err, plx_srq_destroy(objs->srqs[i]), "SRQ");
@@ -127,6 +129,12 @@ objects_mr(struct objects *objs, struct plx_pd *pd, void *addr, uint64_t len, ui
 	return keep(objs->mrs, plx_mr_register(pd, addr, len, rights), "MR");
 }
 
+struct plx_mw *
+objects_mw(struct objects *objs, struct plx_mr *mr)
+{
+	return keep(objs->mws, plx_mw_create(mr), "MW");
+}
+
 void *
 objects_buf(struct objects *objs, size_t len)
 {
@@ -171,6 +179,13 @@ objects_drop_mr(struct objects *objs, struct plx_mr *mr)
 {
 	forget(objs->mrs, mr);
 	assert_int_equal(plx_mr_deregister(mr), 0);
+}
+
+void
+objects_drop_mw(struct objects *objs, struct plx_mw *mw)
+{
+	forget(objs->mws, mw);
+	assert_int_equal(plx_mw_destroy(mw), 0);
 }
 
 uint32_t

@@ -12,6 +12,7 @@
 
 #include "contract.h"
 
+#include <plx_mw.h>
 #include <plx_srq.h>
 
 #define OBJECTS_MAX 64
@@ -22,6 +23,7 @@ struct objects {
 	struct plx_qp *qps[OBJECTS_MAX];
 	struct plx_srq *srqs[OBJECTS_MAX];
 	struct plx_mr *mrs[OBJECTS_MAX];
+	struct plx_mw *mws[OBJECTS_MAX];
 	void *bufs[OBJECTS_MAX];
 };
 
@@ -42,6 +44,7 @@ struct plx_qp *objects_qp_on(struct objects *objs, struct plx_pd *pd, struct plx
 	const struct plx_qp_cap *cap, struct plx_srq *srq);
 struct plx_srq *objects_srq(struct objects *objs, struct plx_pd *pd, uint32_t depth, uint32_t recv_sge);
 struct plx_mr *objects_mr(struct objects *objs, struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
+struct plx_mw *objects_mw(struct objects *objs, struct plx_mr *mr);
 /** Zeroed memory on pages of its own. */
 void *objects_buf(struct objects *objs, size_t len);
 
@@ -51,6 +54,7 @@ void objects_drop_cq(struct objects *objs, struct plx_cq *cq);
 void objects_drop_qp(struct objects *objs, struct plx_qp *qp);
 void objects_drop_srq(struct objects *objs, struct plx_srq *srq);
 void objects_drop_mr(struct objects *objs, struct plx_mr *mr);
+void objects_drop_mw(struct objects *objs, struct plx_mw *mw);
 
 /** Every right that the device knows: without atomics there is no right to them. */
 uint32_t contract_rights(void);

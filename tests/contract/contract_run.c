@@ -76,6 +76,7 @@ contract_run(const char *device, const char *wanted)
 		CONTRACT_GROUP(order),
 		CONTRACT_GROUP(full),
 		CONTRACT_GROUP(atomic),
+		CONTRACT_GROUP(window),
 		CONTRACT_GROUP(rnr),
 		CONTRACT_GROUP(flush),
 		CONTRACT_GROUP(srq),
