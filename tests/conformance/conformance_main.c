@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/**
+ * @file
+ * Write the trace of a script on a device:
+ *
+ *      plx-conformance -d DEVICE[,key=value...] -s SCRIPT
+ */
+
+#include "conformance.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <plx_drivers.h>
+#include <plx_test_eal.h>
+
+static int
+usage(void)
+{
+	fprintf(stderr, "usage: plx-conformance -d DEVICE[,key=value...] -s SCRIPT\n");
+	return 2;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *device = NULL, *script = NULL;
+	struct pair pair;
+	int opt, err;
+
+	while ((opt = getopt(argc, argv, "d:s:")) != -1) {
+		if (opt == 'd')
+			device = optarg;
+		else if (opt == 's')
+			script = optarg;
+		else
+			return usage();
+	}
+	if (device == NULL || script == NULL || optind != argc)
+		return usage();
+	if (plx_test_eal_init(NULL) != 0 || plx_drivers_register() != 0)
+		return 2;
+	err = pair_open(&pair, device);
+	if (err == 0)
+		err = script_run(&pair, script);
+	pair_close(&pair);
+	return err == 0 ? 0 : 1;
+}
