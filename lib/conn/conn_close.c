@@ -117,6 +117,18 @@ submitters_gone(const struct plx_conn *conn)
 	return __atomic_load_n(&conn->nb_queued, __ATOMIC_SEQ_CST) == 0;
 }
 
+/** One by one: a callback may cancel others of @p list. */
+static void
+fail_waiting(struct plx_conn *conn, struct plx_op_list *list)
+{
+	struct plx_op *op;
+
+	while ((op = plx_op_list_take(list)) != NULL) {
+		conn_unqueue(conn, 1);
+		plx_dispatcher_fail(conn->dispatcher, op, PLX_ST_STOPPED, 0);
+	}
+}
+
 static void
 step_empty(struct plx_conn *conn)
 {
@@ -150,9 +162,8 @@ conn_close_once(struct plx_conn *conn)
 {
 	switch ((enum close_step)conn->close_step) {
 	case STOP:
-		conn_unqueue(conn, conn->waiting[0].nb + conn->waiting[1].nb);
-		fail_list(conn, &conn->waiting[0], PLX_ST_STOPPED);
-		fail_list(conn, &conn->waiting[1], PLX_ST_STOPPED);
+		fail_waiting(conn, &conn->waiting[0]);
+		fail_waiting(conn, &conn->waiting[1]);
 		fail_list(conn, &conn->held, PLX_ST_STOPPED);
 		conn->close_step = TO_ERROR;
 		/* fall through */

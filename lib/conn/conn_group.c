@@ -122,6 +122,9 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 	struct plx_conn *conn = plx_op_queue_conn(q);
 	struct plx_op_list *waiting = conn_waiting(conn, q);
 
+	n = conn_sort_out(conn, ops, n);
+	if (n == 0)
+		return;
 	/* By the state: a close that was asked for elsewhere, and told that the lane is full, is none. */
 	if (!conn_state_admits(conn, q)) {
 		conn_unqueue(conn, n);
@@ -136,7 +139,7 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 		return;
 	}
 	for (unsigned int i = 0; i < n; i++)
-		plx_op_list_append(waiting, ops[i]);
+		conn_enqueue(conn, waiting, ops[i]);
 	conn_group_add_waiter(conn->group, conn);
 	conn_post_waiting(conn, q);
 	conn_update_limit(conn, q);
@@ -152,11 +155,15 @@ take_lane(struct plx_conn_group *group)
 		struct plx_op *op = (struct plx_op *)words[i];
 
 		end = i + 1;
+		if (words[i] & LANE_CANCEL) {
+			conn_group_cancel(group, words[i]);
+			continue;
+		}
 		if (words[i] & 1) {
 			conn_close_begin((struct plx_conn *)(words[i] - 1));
 			continue;
 		}
-		while (end < got && !(words[end] & 1) && ((struct plx_op *)words[end])->queue == op->queue)
+		while (end < got && lane_is_op(words[end]) && ((struct plx_op *)words[end])->queue == op->queue)
 			end++;
 		take_run(op->queue, (struct plx_op **)&words[i], end - i);
 	}
@@ -235,6 +242,8 @@ plx_conn_group_once(struct plx_conn_group *group)
 		return 0;
 	group->turning = true;
 	did = take_lane(group);
+	if (group->dispatcher->deadlines.nb != 0)
+		did += conn_group_expire(group);
 	if (group->waiters.first != NULL)
 		did += serve_waiters(group);
 	did += plx_control_once(group->control);

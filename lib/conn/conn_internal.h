@@ -22,15 +22,16 @@ struct plx_conn_group {
 	struct plx_dispatcher *dispatcher;
 	struct plx_cq *cq;
 	struct plx_control *control;
-	struct plx_lane *lane; /**< lane_op() and lane_close() words from other threads */
+	struct plx_lane *lane; /**< lane_op(), lane_close() and lane_cancel() words from other threads */
 	struct conn_list waiters; /**< linked by next_waiter */
 	struct conn_list closing; /**< linked by next_closing */
 	bool turning;		  /**< plx_conn_group_once() is running */
+	bool has_cancelled_early; /**< an op was to be cancelled before it came here: each that comes is looked at */
 	uint32_t nb_conns;	  /**< atomic */
 	char name[32];
 };
 
-/** The lane carries pointers; the lowest bit says that it is a connection to close, not an op to post. */
+/** The lane carries pointers; the lowest bit says that it is a connection to close, not an op to post, the highest neither. */
 static inline uintptr_t
 lane_op(struct plx_op *op)
 {
@@ -41,6 +42,21 @@ static inline uintptr_t
 lane_close(struct plx_conn *conn)
 {
 	return (uintptr_t)conn | 1;
+}
+
+#define LANE_CANCEL (UINT64_C(1) << 63)
+
+/** The op with @p id is to be cancelled: slot and generation have room, the pool is known. */
+static inline uint64_t
+lane_cancel(uint64_t id)
+{
+	return LANE_CANCEL | id >> 32 << 24 | (id & 0xffffff);
+}
+
+static inline bool
+lane_is_op(uintptr_t word)
+{
+	return !(word & (LANE_CANCEL | 1));
 }
 
 /** Change the state; false if the table does not allow it (conn_state.c). Any thread, one at a time. */
@@ -74,8 +90,33 @@ conn_unqueue(struct plx_conn *conn, uint32_t n)
 /** Give the CQEs of @p conn back to its CQ (conn.c). Owner, or the control thread before there is a connection. */
 void conn_cqes_release(struct plx_conn *conn);
 
+/** conn_arm() of an op that has or may have a deadline (conn_give_up.c). */
+void conn_arm_more(struct plx_conn *conn, struct plx_op *op);
+
 /** Remember that @p conn has waiting ops (conn_group.c). */
 void conn_group_add_waiter(struct plx_conn_group *group, struct plx_conn *conn);
+
+/** The device gets @p op, in the post call that follows. */
+static inline void
+conn_arm(struct plx_conn *conn, struct plx_op *op)
+{
+	if (__builtin_expect(op->attention & PLX_OP_OWN_MORE, 0))
+		conn_arm_more(conn, op);
+	else
+		plx_op_arm(op);
+}
+
+/** @p op was taken and waits on @p list until it can be posted. */
+void conn_enqueue(struct plx_conn *conn, struct plx_op_list *list, struct plx_op *op);
+
+/** Of @p n ops that came from elsewhere settle those that are late or cancelled already. Returns how many are left. */
+unsigned int conn_sort_out(struct plx_conn *conn, struct plx_op **ops, unsigned int n);
+
+/** Cancel the op that @p word, of lane_cancel(), names, if it is not over. */
+void conn_group_cancel(struct plx_conn_group *group, uint64_t word);
+
+/** Settle ops whose deadline has passed. Returns how many. */
+unsigned int conn_group_expire(struct plx_conn_group *group);
 
 /** Start to close @p conn, whose closing flag the caller has set; moved on by conn_close_once(). */
 void conn_close_begin(struct plx_conn *conn);
@@ -110,8 +151,12 @@ fail_unsettled(struct plx_conn *conn, struct plx_op_queue *q)
 {
 	struct plx_op *op;
 
-	while ((op = plx_op_queue_take_unsettled(q)) != NULL)
-		plx_dispatcher_fail(conn->dispatcher, op, PLX_ST_CONN_LOST, 0);
+	while ((op = plx_op_queue_take_unsettled(q)) != NULL) {
+		if (plx_op_is_split(op))
+			plx_op_device_done(op);
+		else
+			plx_dispatcher_fail(conn->dispatcher, op, PLX_ST_CONN_LOST, 0);
+	}
 }
 
 /** Whether an op of @p conn is over, and waits for a post call to return before it is sent home. */

@@ -24,6 +24,14 @@ post_code(int said)
 	return said == 0 ? -EIO : said > 0 ? -said : said;
 }
 
+static struct plx_op_deadlines *
+deadlines_of(const struct plx_op_queue *q)
+{
+	struct plx_conn *conn = plx_op_queue_conn(q);
+
+	return &conn->dispatcher->deadlines;
+}
+
 void
 plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, uint16_t ready, int code,
 	struct plx_submit_err *err)
@@ -32,6 +40,7 @@ plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, 
 	for (uint16_t i = taken; i < ready; i++) {
 		plx_op_disarm(ops[i]);
 		plx_op_renew(ops[i]); /* some device may have it after all, and complete it under its old id */
+		plx_op_deadlines_remove(deadlines_of(q), ops[i]);
 		plx_op_prepared_again(ops[i]);
 	}
 	*err = (struct plx_submit_err){.code = post_code(code), .index = taken, .got = ready - taken};
@@ -52,7 +61,7 @@ plx_conn_take_rest(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op 
 		op->queue = q;
 		op->seq = q->head + at;
 		q->slots[op->seq & q->mask] = op;
-		plx_op_arm(op);
+		conn_arm(conn, op);
 	}
 	return at;
 }
@@ -69,7 +78,7 @@ conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **o
 	for (uint16_t i = 0; i < n; i++) {
 		ops[i]->seq = q->head;
 		q->slots[q->head++ & q->mask] = ops[i];
-		plx_op_arm(ops[i]);
+		conn_arm(conn, ops[i]);
 		wrs[i] = &ops[i]->wr;
 	}
 	plx_dispatcher_post_begin(conn->dispatcher);
@@ -153,7 +162,7 @@ hold_one(struct plx_conn *conn, struct plx_op *op)
 {
 	op->queue = &conn->sq;
 	plx_op_posted(op, conn->home);
-	plx_op_list_append(&conn->held, op);
+	conn_enqueue(conn, &conn->held, op);
 }
 
 /** @p stays: beyond the call, so that SGE lists have to come along. */

@@ -342,7 +342,7 @@ plx_conn_post_kind_with(const struct plx_fast_ops *fast, struct plx_conn *conn, 
  *   -EAGAIN    no room: the send queue is full (owner), or max_queued ops are queued (elsewhere); retry after progress
  *   -EBUSY     the op is posted already, or not prepared
  *   -ENOTCONN  not READY; -ENOTSUP the device does not have the operation, or the op is not signaled (its completion
- *              would never come); -EINVAL the op's home is no home
+ *              would never come), or has a deadline and @p conn was attached; -EINVAL the op's home is no home
  *   -EOVERFLOW -EMSGSIZE -ERANGE -ENOBUFS -E2BIG -EINVAL -EFAULT -EACCES   see plx_conn_check(), with got and limit
  *   other      what the provider said of the op
  * From the owner the ops are posted when this returns; from elsewhere they are queued in order to the owner, and an op whose
@@ -390,6 +390,15 @@ plx_conn_submit(struct plx_conn *conn, struct plx_op *op)
  * PLX_OP_SGES, which the op takes along; -EPERM elsewhere.
  */
 uint16_t plx_conn_hold_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err);
+
+/**
+ * Cancel the op with @p id (plx_op_id()), submitted on @p conn: if its completion has not come it ends with
+ * PLX_ST_CANCELLED, with its callback as ever, in a later turn of the owner. The device may have its buffers
+ * longer: plx_op_in_device(). Whether it came first, its status tells. Of an id that is over nothing happens.
+ * 0; -EINVAL: no op of the connection's dispatcher has such an id; -EAGAIN: from another lcore, and the lane to the owner is
+ * full; -EPERM: from another lcore, and @p conn was attached. Any thread.
+ */
+int plx_conn_cancel(struct plx_conn *conn, uint64_t id);
 
 /** Post what is held. 0, or -errno of the post; the ops that it did not take complete with PLX_ST_POST_FAILED. Owner. */
 int plx_conn_flush(struct plx_conn *conn);

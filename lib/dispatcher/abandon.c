@@ -104,5 +104,7 @@ plx_dispatcher_in_device(const struct plx_dispatcher *d, uint64_t id)
 	const struct plx_op *op = plx_op_find(d->pool, id);
 	uint8_t state = custody_state(custody_of(op, id));
 
-	return state == PLX_OP_POSTED || state == PLX_OP_ORPHANED;
+	/* Acquire as in plx_op_in_device(). */
+	return state == PLX_OP_POSTED || state == PLX_OP_ORPHANED ||
+	       (op != NULL && __atomic_load_n(&op->device_word, __ATOMIC_ACQUIRE) == plx_op_watched(id));
 }

@@ -82,7 +82,7 @@ result_fill_rest(struct plx_op *op, const struct plx_wc *wc)
 }
 
 /** A completion that does not name the QP that its op is posted on. Whether it is for the op all the same. */
-static bool
+static __attribute__((noinline)) bool
 owned_misnamed(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc *wc)
 {
 	if (plx_op_queue_is_none(op->queue))
@@ -94,6 +94,36 @@ owned_misnamed(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc 
 	plx_op_arm(op);
 	count(&d->stats.misrouted, 1);
 	return false;
+}
+
+/** Whether @p wc names another QP than the one that @p op is posted on. */
+static inline bool
+is_misrouted(const struct plx_op *op, const struct plx_wc *wc)
+{
+	return op->queue->qp_num != wc->qp_num && !wc->no_qp_num && !plx_op_queue_is_none(op->queue);
+}
+
+/** The device does not have @p op as others: it has a deadline, or was settled early; or there is no such op. */
+static __attribute__((noinline)) struct plx_op *
+owned_claim_watched(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc *wc)
+{
+	if (__atomic_load_n(&op->device_word, __ATOMIC_RELAXED) != plx_op_watched(wc->wr_id)) {
+		deliver_refuse(d, op, wc->wr_id);
+		return NULL;
+	}
+	if (is_misrouted(op, wc)) {
+		count(&d->stats.misrouted, 1);
+		return NULL;
+	}
+	plx_op_queue_retire(op->queue, op);
+	if (plx_op_is_split(op)) { /* its holder may be reading the result: nothing is written */
+		plx_op_device_done(op);
+		count(&d->stats.late, 1);
+		return NULL;
+	}
+	plx_op_disarm(op);
+	plx_op_deadlines_remove(&d->deadlines, op);
+	return op;
 }
 
 /** The op that @p wc completes, no longer in the device's hands; NULL, counted, if there is none. */
@@ -108,10 +138,8 @@ owned_claim(struct plx_dispatcher *d, const struct plx_op_pool *pool, const stru
 		return NULL;
 	}
 	op = plx_op_at(pool, slot);
-	if (__builtin_expect(!plx_op_claim(op, wc->wr_id), 0)) {
-		deliver_refuse(d, op, wc->wr_id);
-		return NULL;
-	}
+	if (__builtin_expect(!plx_op_claim(op, wc->wr_id), 0))
+		return owned_claim_watched(d, op, wc);
 	if (__builtin_expect(op->queue->qp_num != wc->qp_num, 0))
 		return owned_misnamed(d, op, wc) ? op : NULL;
 	plx_op_queue_retire(op->queue, op);
@@ -223,18 +251,37 @@ plx_dispatcher_deliver_here(struct plx_dispatcher *d, const struct plx_wc *wcs, 
 	count(&d->stats.delivered, n); /* not before: which ones are refused is known now */
 }
 
-void
-plx_dispatcher_fail(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status, int err)
+/** Settle @p op with a status of ours. */
+static void
+owned_settle(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status, int err)
 {
 	struct handoff out;
 	struct plx_wc wc = {.status = (uint8_t)status};
 
+	if (status == PLX_ST_TIMED_OUT)
+		count(&d->stats.timed_out, 1);
+	else if (status == PLX_ST_CANCELLED)
+		count(&d->stats.cancelled, 1);
+	plx_op_deadlines_remove(&d->deadlines, op);
 	handoff_begin(&out);
-	plx_op_disarm(op);
 	result_fill(op, &wc);
 	op->post_errno = err;
 	owned_route(d, op, &out);
 	handoff_flush(&out);
+}
+
+void
+plx_dispatcher_fail(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status, int err)
+{
+	plx_op_disarm(op);
+	owned_settle(d, op, status, err);
+}
+
+void
+plx_dispatcher_settle_early(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status)
+{
+	plx_op_split(op);
+	owned_settle(d, op, status, 0);
 }
 
 /** Not the owner: leave the completions in its inbox. */

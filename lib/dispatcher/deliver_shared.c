@@ -62,6 +62,8 @@ plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op)
 {
 	if (op->state != PLX_OP_PREPARED)
 		return -EBUSY;
+	if ((op->attention & PLX_OP_OWN_MORE) && op->deadline != 0)
+		return -ENOTSUP;
 	if ((op->attention & PLX_OP_OWN_HOME) && !plx_dispatcher_has_home(d, op->home))
 		return -EINVAL;
 	if (dispatcher_is_shared(d) && op->home == PLX_HOME_ANY && op->cb == plx_dispatcher_keep)

@@ -144,6 +144,8 @@ plx_dispatcher_create(const struct plx_dispatcher_conf *conf)
 	}
 	err = lanes_make(d, conf);
 	if (err == 0)
+		err = plx_op_deadlines_init(&d->deadlines, d->pool->nb_slots, pool.socket_id);
+	if (err == 0)
 		return d;
 	PLX_LOG(ERR, "dispatcher %s: no lanes for %u homes of %u ops: %s", d->name, conf->nb_homes,
 		d->pool->nb_slots, rte_strerror(-err));
@@ -165,6 +167,7 @@ plx_dispatcher_destroy(struct plx_dispatcher *d)
 	if (err != 0 || d == NULL)
 		return err;
 	homes_free(d);
+	plx_op_deadlines_fini(&d->deadlines);
 	plx_lane_destroy(d->inbox);
 	rte_free(d);
 	return 0;
@@ -187,6 +190,9 @@ plx_dispatcher_stats(const struct plx_dispatcher *d, struct plx_dispatcher_stats
 		.duplicate = counted(&s->duplicate),
 		.foreign = counted(&s->foreign),
 		.misrouted = counted(&s->misrouted),
+		.timed_out = counted(&s->timed_out),
+		.cancelled = counted(&s->cancelled),
+		.late = counted(&s->late),
 		.forwarded = counted(&s->forwarded),
 		.inbox_full = counted(&s->inbox_full),
 		.pool_empty = counted(&d->pool->nb_refused),

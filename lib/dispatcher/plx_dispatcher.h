@@ -40,6 +40,7 @@
 
 #include "plx_lane.h"
 #include "plx_op.h"
+#include "plx_op_deadlines.h"
 #include "plx_op_pool.h"
 #include "plx_op_queue.h"
 
@@ -90,6 +91,9 @@ struct plx_dispatcher_stats {
 	uint64_t inbox_full; /**< deliver() calls that were told -EAGAIN */
 	uint64_t pool_empty; /**< gets that found the pool empty */
 	uint64_t abandoned_late; /**< abandons of an op that was over already */
+	uint64_t timed_out;	 /**< ops whose deadline passed */
+	uint64_t cancelled;	 /**< ops that were cancelled before they were over */
+	uint64_t late;		 /**< completions of ops that had been settled so */
 };
 
 /** In detours: ops wait on the early list. */
@@ -112,6 +116,7 @@ struct plx_dispatcher {
 	bool running_early;
 	struct plx_op_list early; /**< completed during a post; or later, but these come first */
 	struct plx_dispatcher_stats stats;
+	struct plx_op_deadlines deadlines; /**< of the ops that connections have taken */
 
 	/* Stands still. */
 	struct plx_home *home_of[RTE_MAX_LCORE] __rte_cache_aligned;
@@ -187,7 +192,7 @@ int plx_op_abandon(struct plx_dispatcher *d, struct plx_op *op);
  */
 int plx_dispatcher_abandon(struct plx_dispatcher *d, uint64_t id, unsigned int home);
 
-/** Whether the device may still touch the buffers of the op that had @p id. Any thread. */
+/** Whether the device may still touch the buffers of the op that had @p id, or the op is on its way to it. Any thread. */
 bool plx_dispatcher_in_device(const struct plx_dispatcher *d, uint64_t id);
 
 /** Counters. Any thread. */
@@ -197,7 +202,8 @@ void plx_dispatcher_stats(const struct plx_dispatcher *d, struct plx_dispatcher_
 
 /**
  * The op is about to be posted: it is in custody from here on. With plx_dispatcher_posted() around
- * each post call; OWNED: on the owner. @p op must be PREPARED (-EBUSY otherwise) and its home known.
+ * each post call; OWNED: on the owner. @p op must be PREPARED (-EBUSY otherwise), its home known, and have no
+ * deadline (-ENOTSUP: connections have those).
  */
 int plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op);
 
@@ -230,6 +236,12 @@ plx_dispatcher_post_end(struct plx_dispatcher *d)
 
 /** OWNED, owner: settle a taken op for which no CQE will come, with @p status and @p err (0 or -errno). */
 void plx_dispatcher_fail(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status, int err);
+
+/**
+ * OWNED, owner: settle a posted op with @p status though its CQE may come. That one, or plx_op_device_done() when none can
+ * come any more, gives the node back together with the put of whoever waited.
+ */
+void plx_dispatcher_settle_early(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status);
 
 /**
  * OWNED, owner: note in @p marks (nb_homes words) what has been handed over so far. A connection waits until that

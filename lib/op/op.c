@@ -42,14 +42,29 @@ plx_op_init(struct plx_op *op, struct plx_op_pool *pool, uint64_t id)
 	op->wr.sg_list = &op->sge;
 	op->cb = plx_op_polled;
 	op->home = PLX_HOME_ANY;
+	op->cancel_gen = UINT32_MAX; /* far from the first ones */
 	plx_op_leave_queue(op);
 	op->pool = pool;
+}
+
+/** Forget what is rare about a use that is over; false if it is not, since the device still has the op. */
+static bool
+forget_more(struct plx_op *op)
+{
+	/* Acquire pairs with plx_op_device_done(), whose half may have been the first. */
+	if (__atomic_load_n(&op->halves, __ATOMIC_ACQUIRE) > 1)
+		return false;
+	__atomic_store_n(&op->halves, 0, __ATOMIC_RELAXED);
+	op->deadline = 0;
+	return true;
 }
 
 bool
 plx_op_begin_again(struct plx_op *op)
 {
 	if (op->state & PLX_OP_IN_CUSTODY)
+		return false;
+	if ((op->attention & PLX_OP_OWN_MORE) && !forget_more(op))
 		return false;
 	if (op->state == PLX_OP_COMPLETED)
 		plx_op_renew(op);
@@ -58,9 +73,9 @@ plx_op_begin_again(struct plx_op *op)
 }
 
 bool
-plx_op_end_list(struct plx_op *op)
+plx_op_end_more(struct plx_op *op)
 {
-	if (op->state & PLX_OP_IN_CUSTODY)
+	if ((op->state & PLX_OP_IN_CUSTODY) || !forget_more(op))
 		return false;
 	op->wr.sg_list = &op->sge;
 	op->attention = 0;
@@ -70,11 +85,49 @@ plx_op_end_list(struct plx_op *op)
 int
 plx_op_again(struct plx_op *op)
 {
-	if (op->state != PLX_OP_COMPLETED)
+	if (op->state != PLX_OP_COMPLETED || ((op->attention & PLX_OP_OWN_MORE) && !forget_more(op)))
 		return -EBUSY;
 	plx_op_renew(op);
 	plx_op_prepared_again(op);
 	return 0;
+}
+
+/* ---- an op that was settled while the device has it ----------------------------------------- */
+
+/** One of the two lets go; the second one has the node for itself. */
+static void
+half_done(struct plx_op *op)
+{
+	/* Each releases what it did to the op, and the second one acquires it. */
+	if (__atomic_sub_fetch(&op->halves, 1, __ATOMIC_ACQ_REL) == 0)
+		plx_op_put(op);
+}
+
+void
+plx_op_split(struct plx_op *op)
+{
+	__atomic_store_n(&op->halves, 2, __ATOMIC_RELAXED); /* whoever waits for it gets it from here */
+	/* A byte of its own: home may be writing the state. */
+	__atomic_store_n(&op->attention, op->attention | PLX_OP_OWN_MORE, __ATOMIC_RELAXED);
+	plx_op_arm_watched(op);
+}
+
+void
+plx_op_device_done(struct plx_op *op)
+{
+	/* Pairs with the acquire in plx_op_in_device(). */
+	__atomic_store_n(&op->device_word, 0, __ATOMIC_RELEASE);
+	half_done(op);
+}
+
+bool
+plx_op_leave(struct plx_op *op)
+{
+	if (op->state & PLX_OP_IN_CUSTODY)
+		return false;
+	plx_op_set_state(op, PLX_OP_FREE);
+	half_done(op);
+	return true;
 }
 
 void

@@ -228,13 +228,28 @@ plx_op_get_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 }
 
 unsigned int
+plx_op_put_rest(struct plx_op_pool *pool, struct plx_op **ops, unsigned int put, unsigned int n)
+{
+	plx_op_pool_note_put(ops, put);
+	pool->caches[rte_lcore_id()].len += put;
+	return put + plx_op_put_slow(pool, ops + put, n - put);
+}
+
+unsigned int
 plx_op_put_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 {
-	unsigned int i = 0;
+	unsigned int put = 0;
 
-	while (i < n && plx_op_end(ops[i]))
-		i++;
-	plx_op_pool_note_put(ops, i);
-	rte_mempool_put_bulk(pool->mp, (void *const *)ops, i);
-	return i;
+	while (put < n) {
+		unsigned int end = put;
+
+		while (end < n && plx_op_end(ops[end]))
+			end++;
+		plx_op_pool_note_put(ops + put, end - put);
+		rte_mempool_put_bulk(pool->mp, (void *const *)(ops + put), end - put);
+		put = end;
+		if (put < n && !plx_op_leave(ops[put++]))
+			return put - 1;
+	}
+	return put;
 }

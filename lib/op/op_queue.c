@@ -47,6 +47,26 @@ plx_op_queue_fini(struct plx_op_queue *q)
 	q->slots = NULL;
 }
 
+bool
+plx_op_list_remove(struct plx_op_list *list, struct plx_op *op)
+{
+	struct plx_op *before = NULL, *at = list->first;
+
+	for (uint32_t nb = list->nb; nb != 0; nb--, before = at, at = at->next) {
+		if (at != op)
+			continue;
+		if (before != NULL)
+			before->next = op->next;
+		else
+			list->first = op->next;
+		if (list->last == op)
+			list->last = before;
+		list->nb--;
+		return true;
+	}
+	return false;
+}
+
 static void
 lost_append(struct plx_op_queue *q, struct plx_op *op)
 {
@@ -75,23 +95,42 @@ lost_remove(struct plx_op_queue *q, struct plx_op *op)
 		q->lost_tail = op->prev;
 }
 
+/** Nobody waits any more for one that was settled early: what the device did with it, it has done. */
+static void
+overtake(struct plx_op_queue *q, struct plx_op *op)
+{
+	if (plx_op_is_split(op))
+		plx_op_device_done(op);
+	else
+		lost_append(q, op);
+}
+
+/** Whether @p op, which is posted on @p q, is not on the lost list. */
+static bool
+is_in_flight(const struct plx_op_queue *q, const struct plx_op *op)
+{
+	/* Not by the sign of the distance: seq may be any number of posts, and laps of its 32 bits, behind. */
+	return op->seq - q->tail < q->head - q->tail && q->slots[op->seq & q->mask] == op;
+}
+
 void
 plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op)
 {
-	bool in_order;
-
-	if (plx_op_queue_is_none(q))
+	if (plx_op_queue_is_none(q) || plx_op_queue_forget_lost(q, op))
 		return;
-	/* Not by the sign of the distance: seq may be any number of posts, and laps of its 32 bits, behind. */
-	in_order = op->seq - q->tail < q->head - q->tail && q->slots[op->seq & q->mask] == op;
-	if (!in_order) {
-		lost_remove(q, op);
-		q->nb_late++;
-		return;
-	}
 	while (q->tail != op->seq)
-		lost_append(q, q->slots[q->tail++ & q->mask]);
+		overtake(q, q->slots[q->tail++ & q->mask]);
 	q->tail++;
+}
+
+bool
+plx_op_queue_forget_lost(struct plx_op_queue *q, struct plx_op *op)
+{
+	if (is_in_flight(q, op))
+		return false;
+	lost_remove(q, op);
+	q->nb_late++;
+	return true;
 }
 
 struct plx_op *

@@ -16,6 +16,12 @@
  *                            |             ORPHANED ---------> pool    |
  *                            +-----------------------------------------+
  *
+ * An op can be over before the device is done with it: its deadline passed, or it was cancelled. Then it is COMPLETED
+ * as ever, but two parties have it, and the second to let go gives the node back (halves):
+ *
+ *      POSTED --deadline, cancel--> COMPLETED (TIMED_OUT, CANCELLED) --put--> .
+ *                    '-----------------> the device's -----late CQE, or QP gone--> pool
+ *
  * A device knows an op by its 64-bit wr_id alone:
  *
  *      63                 32 31       24 23              0
@@ -30,6 +36,8 @@
  *
  *      device_word   wr_id while the device has the op, else 0. Written by the connection's owner
  *                    lcore, at post and at deliver. A completion counts only if it equals this word.
+ *                    Of an op with a deadline, or settled before its completion: plx_op_watched(), which no wr_id of
+ *                    the slot equals, so that what is special about it costs the others nothing.
  *      state         Written by whoever prepares and submits the op, then by the home lcore alone.
  *      wr.wr_id      Written by whoever holds the op when it is reused.
  *
@@ -80,7 +88,7 @@ enum plx_op_state {
 #define PLX_OP_BAD_ALIGN    0x08 /**< atomic whose remote address is not 8-byte aligned: EFAULT */
 #define PLX_OP_BAD_RIGHTS   0x10 /**< remote right known to be missing: EACCES */
 #define PLX_OP_OWN_HOME	    0x20 /**< not bad: the op has a home of its own */
-#define PLX_OP_OWN_LIST	    0x40 /**< not bad: the op has an SGE list instead of its one buffer */
+#define PLX_OP_OWN_MORE	    0x40 /**< not bad: an SGE list instead of its one buffer, a deadline, or settled early */
 #define PLX_OP_OWN_FLAGS    0x80 /**< not bad: flags besides PLX_WR_SIGNALED, or without it */
 
 /** No particular home: the callback runs on the lcore that delivers. */
@@ -127,8 +135,15 @@ struct plx_op {
 	uint32_t raw_status;
 	int32_t post_errno;
 	uint32_t inv_rkey; /**< only with PLX_WC_WITH_INV */
-	uint32_t halves;   /**< atomic, shared dispatchers: {post returned, CQE came} still to come */
-	uint32_t reserved2[5];
+	/**
+	 * Atomic. Settled before the device was done: {waiter, device} that have it still; 0: it was not.
+	 * Shared dispatchers, while it is posted: {post returned, CQE came} still to come.
+	 */
+	uint32_t halves;
+	uint32_t deadline_at; /**< owner: its place among the deadlines, from 1; 0: none */
+	uint64_t deadline;    /**< ns of CLOCK_MONOTONIC; 0: none */
+	uint32_t cancel_gen;  /**< owner: the generation to be cancelled when it comes from another lcore */
+	uint32_t reserved2;
 
 	/* Line 3: the op's own SGE list, then the application's private bytes. */
 	struct plx_sge sges[PLX_OP_SGES];
@@ -313,7 +328,7 @@ plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
 		return;
 	op->wr.sg_list = list;
 	op->wr.num_sge = n;
-	plx_op_note(op, PLX_OP_OWN_LIST);
+	plx_op_note(op, PLX_OP_OWN_MORE);
 }
 
 /** Add PLX_WR_FENCE, _SOLICITED, _INLINE to a prepared op. */
@@ -326,6 +341,20 @@ plx_op_add_flags(struct plx_op *op, uint8_t flags)
 	plx_op_note(op, PLX_OP_OWN_FLAGS);
 }
 
+/**
+ * Let a prepared op be over at @p ns of CLOCK_MONOTONIC (plx_clock_monotonic_ns() + how long), wherever it is by then: if
+ * its completion has not come it ends with PLX_ST_TIMED_OUT, in a turn of its owner's plx_conn_group_once(). The device may
+ * have its buffers longer: plx_op_in_device(). For this use alone, plx_op_again() drops it. 0: none.
+ */
+PLX_INLINE void
+plx_op_set_deadline(struct plx_op *op, uint64_t ns)
+{
+	if (!plx_op_is_prepared(op))
+		return;
+	op->deadline = ns;
+	plx_op_note(op, PLX_OP_OWN_MORE);
+}
+
 /** Let a prepared op complete on lcore @p home whatever its connection says. */
 PLX_INLINE void
 plx_op_set_home(struct plx_op *op, unsigned int home)
@@ -335,7 +364,10 @@ plx_op_set_home(struct plx_op *op, unsigned int home)
 			PLX_OP_CUSTODY((uint16_t)home, PLX_OP_PREPARED, op->attention | PLX_OP_OWN_HOME));
 }
 
-/** Use a COMPLETED op once more as it is: PREPARED, new generation. 0, or -EBUSY if it is not COMPLETED. */
+/**
+ * Use a COMPLETED op once more as it is: PREPARED, new generation, no deadline. 0, or -EBUSY if it is not COMPLETED, or
+ * the device still has it.
+ */
 int plx_op_again(struct plx_op *op);
 
 /** Cold: PREPARED as it was, with no home but its own; of an op that was not posted after all, or is used again. */
@@ -362,6 +394,61 @@ plx_op_arm(struct plx_op *op)
 	 * equals neither the old nor the new value. */
 	__atomic_store_n(&op->device_word, op->wr.wr_id, __ATOMIC_RELAXED);
 }
+
+/** The device_word of an op with @p id that is not to be settled by a completion as others are. */
+PLX_INLINE uint64_t
+plx_op_watched(uint64_t id)
+{
+	return id ^ UINT32_MAX; /* another slot */
+}
+
+/** The device_word of an op with @p id that its owner keeps, until it can be posted. */
+PLX_INLINE uint64_t
+plx_op_queued(uint64_t id)
+{
+	return ~id; /* likewise */
+}
+
+/**
+ * Of a COMPLETED op, whose status is then PLX_ST_TIMED_OUT or PLX_ST_CANCELLED: whether the device may still touch its
+ * buffers. The op may be put all the same. Whoever holds it.
+ */
+PLX_INLINE bool
+plx_op_in_device(const struct plx_op *op)
+{
+	/* Pairs with the release in plx_op_device_done(): what the device wrote is to be seen. */
+	return __atomic_load_n(&op->device_word, __ATOMIC_ACQUIRE) == plx_op_watched(plx_op_id(op));
+}
+
+/** Owner: like plx_op_arm(), of an op with a deadline. */
+PLX_INLINE void
+plx_op_arm_watched(struct plx_op *op)
+{
+	__atomic_store_n(&op->device_word, plx_op_watched(op->wr.wr_id), __ATOMIC_RELAXED);
+}
+
+/** Owner: the op waits here to be posted. */
+PLX_INLINE void
+plx_op_enqueued(struct plx_op *op)
+{
+	__atomic_store_n(&op->device_word, plx_op_queued(op->wr.wr_id), __ATOMIC_RELAXED);
+}
+
+/** Owner: the device has the op, and it is about to be settled all the same: two have it from here on. */
+void plx_op_split(struct plx_op *op);
+
+/** Owner, of an op that is its or the device's: whether it was settled and the device still has it. */
+PLX_INLINE bool
+plx_op_is_split(const struct plx_op *op)
+{
+	return __atomic_load_n(&op->halves, __ATOMIC_RELAXED) != 0;
+}
+
+/** Owner: the device is done with an op that plx_op_is_split(); the node goes back now, or when its holder puts it. */
+void plx_op_device_done(struct plx_op *op);
+
+/** Put an op that cannot go into the pool now: false if it is in custody; else the device has it still, and it is done. */
+bool plx_op_leave(struct plx_op *op);
 
 /** Owner: the device does not have the op after all. */
 PLX_INLINE void

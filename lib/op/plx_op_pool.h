@@ -83,6 +83,8 @@ unsigned int plx_op_pool_in_use(const struct plx_op_pool *pool);
 int plx_op_get_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n);
 /** Cold half of plx_op_put_bulk(). */
 unsigned int plx_op_put_slow(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n);
+/** The same, when @p put ops have been stored behind the lcore's cache, and the next is none for it. */
+unsigned int plx_op_put_rest(struct plx_op_pool *pool, struct plx_op **ops, unsigned int put, unsigned int n);
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PLX_OP_POOL_CHECKED 1
@@ -140,15 +142,15 @@ plx_op_get(struct plx_op_pool *pool)
 	return plx_op_get_bulk(pool, &op, 1) == 0 ? op : NULL;
 }
 
-/** Cold half of plx_op_end(): false if the op is in custody; else its SGE list is no longer the caller's. */
-bool plx_op_end_list(struct plx_op *op);
+/** Cold half of plx_op_end(): SGE list and deadline are gone. */
+bool plx_op_end_more(struct plx_op *op);
 
-/** End this use of an op on its way into the pool; false, and nothing changed, if it is in custody. */
+/** End this use of an op on its way into the pool; false, and nothing changed, if it is in custody or the device's. */
 PLX_INLINE bool
 plx_op_end(struct plx_op *op)
 {
-	if (__builtin_expect((op->custody & PLX_OP_CUSTODY(0, PLX_OP_IN_CUSTODY, PLX_OP_OWN_LIST)) != 0, 0) &&
-		!plx_op_end_list(op))
+	if (__builtin_expect((op->custody & PLX_OP_CUSTODY(0, PLX_OP_IN_CUSTODY, PLX_OP_OWN_MORE)) != 0, 0) &&
+		!plx_op_end_more(op))
 		return false;
 	plx_op_renew(op);
 	plx_op_set_state(op, PLX_OP_FREE);
@@ -157,7 +159,8 @@ plx_op_end(struct plx_op *op)
 
 /**
  * Give back @p n ops of @p pool, FREE, PREPARED or COMPLETED; results are discarded. Returns how many were put: fewer
- * than @p n means that ops[returned] is posted, and stays so (plx_op_abandon() gives up on a posted op).
+ * than @p n means that ops[returned] is posted, and stays so (plx_op_abandon() gives up on a posted op). One that the
+ * device still has, TIMED_OUT or CANCELLED, is no longer the caller's either, and goes back when the device is done.
  */
 PLX_INLINE unsigned int
 plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
@@ -178,7 +181,7 @@ plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 		struct plx_op *op = ops[i]; /* once: what is stored below could be the table, for the compiler */
 
 		if (__builtin_expect(!plx_op_end(op), 0))
-			break;
+			return plx_op_put_rest(pool, ops, (unsigned int)i, n);
 		to[i] = op;
 	}
 	plx_op_pool_note_put(ops, (unsigned int)i);

@@ -59,6 +59,9 @@ plx_op_list_take(struct plx_op_list *list)
 	return op;
 }
 
+/** Take @p op out of the middle of @p list; false if it is not on it. A walk. */
+bool plx_op_list_remove(struct plx_op_list *list, struct plx_op *op);
+
 /** The owner's, but for what is read from elsewhere (qp_num), which stands still. */
 struct plx_op_queue {
 	uint32_t head;	/**< posts so far */
@@ -72,7 +75,7 @@ struct plx_op_queue {
 	struct plx_op *lost; /**< overtaken, unsettled; oldest first */
 	struct plx_op *lost_tail;
 	uint64_t nb_lost;    /**< ops ever overtaken */
-	uint64_t nb_late;    /**< of those, ops whose completion came after all */
+	uint64_t nb_late;    /**< of those, ops that were settled after all: completion or deadline came */
 };
 
 /**
@@ -144,6 +147,9 @@ plx_op_queue_retire(struct plx_op_queue *q, struct plx_op *op)
 	else
 		plx_op_queue_retire_out_of_order(q, op);
 }
+
+/** Take @p op, posted on @p q, off the lost list, to be settled without its completion; false: it is not there. */
+bool plx_op_queue_forget_lost(struct plx_op_queue *q, struct plx_op *op);
 
 /** Once the QP is gone: take an op whose completion will not come, oldest first; NULL when none is left. */
 struct plx_op *plx_op_queue_take_unsettled(struct plx_op_queue *q);
