@@ -16,6 +16,8 @@
 #include "fault_script.h"
 #include "plx_driver.h"
 #include "plx_fault.h"
+#include "plx_mw.h"
+#include "plx_srq.h"
 
 #define FAULT_QPNS (1u << 16) /* QPs that `qpn` can number */
 
@@ -23,7 +25,7 @@ struct fault_device {
 	struct plx_device base;
 	struct plx_device *inner;
 	struct fault_script script;
-	bool watches[2]; /* by enum fault_queue: the script has a rule for posts to it */
+	bool watches[FAULT_NB_QUEUES]; /* by enum fault_queue: the script has a rule for posts to it */
 	bool holds;
 	plx_fault_hook_t hook;
 	void *hook_arg;
@@ -47,6 +49,12 @@ struct fault_pd {
 struct fault_mr {
 	struct plx_mr base;
 	struct plx_mr *inner;
+};
+
+struct fault_srq {
+	struct plx_srq base;
+	struct plx_srq *inner;
+	struct fault_device *dev;
 };
 
 struct fault_cq {
@@ -89,6 +97,12 @@ static inline struct fault_mr *
 fault_mr(struct plx_mr *mr)
 {
 	return plx_container_of(mr, struct fault_mr, base);
+}
+
+static inline struct fault_srq *
+fault_srq(struct plx_srq *srq)
+{
+	return plx_container_of(srq, struct fault_srq, base);
 }
 
 static inline struct fault_cq *
@@ -174,6 +188,23 @@ bool fault_link_is_down(struct fault_device *dev);
 /* ---- fault_control.c ---- */
 /** One more call of @p verb: wait, and 0 or the errno with which it is refused, as the script says. Any thread. */
 int fault_verb(struct fault_device *dev, enum fault_verb verb);
+
+/** Memory for the wrapper of an object that @p verb is to make. NULL with rte_errno: a rule says no, or there is none. */
+void *fault_object(struct fault_device *dev, enum fault_verb verb, size_t size);
+
+/* ---- fault_memory.c ---- */
+struct plx_pd *fault_pd_create(struct plx_device *dev);
+int fault_pd_destroy(struct plx_pd *pd);
+struct plx_mr *fault_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
+int fault_mr_deregister(struct plx_mr *mr);
+struct plx_mw *fault_mw_create(struct plx_mr *mr);
+int fault_mw_destroy(struct plx_mw *mw);
+
+/* ---- fault_srq.c ---- */
+struct plx_srq *fault_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf);
+int fault_srq_destroy(struct plx_srq *srq);
+int fault_srq_arm(struct plx_srq *srq, uint32_t limit);
+int fault_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
 
 /* ---- fault_qp.c ---- */
 struct plx_qp *fault_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf);

@@ -10,7 +10,10 @@
 #include "fault.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
+
+#include <rte_errno.h>
 
 static void
 wait_us(uint32_t us)
@@ -40,4 +43,15 @@ fault_verb(struct fault_device *dev, enum fault_verb verb)
 	}
 	fault_count(&dev->stats.failed_verbs, err != 0);
 	return err;
+}
+
+void *
+fault_object(struct fault_device *dev, enum fault_verb verb, size_t size)
+{
+	int err = fault_verb(dev, verb);
+	void *object = err == 0 ? calloc(1, size) : NULL;
+
+	if (object == NULL)
+		rte_errno = err != 0 ? err : ENOMEM;
+	return object;
 }

@@ -213,16 +213,10 @@ struct plx_cq *
 fault_cq_create(struct plx_device *base, uint32_t nb_cqe)
 {
 	struct fault_device *dev = fault_device(base);
-	int refused = fault_verb(dev, FAULT_CQ_CREATE);
-	struct fault_cq *cq;
+	struct fault_cq *cq = fault_object(dev, FAULT_CQ_CREATE, sizeof(*cq));
 
-	if (refused != 0) {
-		rte_errno = refused;
-		return NULL;
-	}
-	cq = calloc(1, sizeof(*cq));
 	if (cq == NULL)
-		goto no_memory;
+		return NULL;
 	cq->dev = dev;
 	cq->inner = plx_cq_create(dev->inner, nb_cqe);
 	if (cq->inner == NULL)
@@ -236,12 +230,9 @@ fault_cq_create(struct plx_device *base, uint32_t nb_cqe)
 destroy_inner:
 	rings_free(cq);
 	plx_cq_destroy(cq->inner);
-	free(cq);
-no_memory:
 	rte_errno = ENOMEM;
-	return NULL;
 free_cq:
-	free(cq); /* rte_errno is inner's */
+	free(cq); /* else rte_errno is inner's */
 	return NULL;
 }
 

@@ -4,7 +4,7 @@
 
 /**
  * @file
- * Wrapping a device, what was counted, and the objects that no rule touches.
+ * Wrapping a device, its ports, and what was counted.
  */
 
 #include "fault.h"
@@ -56,98 +56,6 @@ fault_gid_query(struct plx_device *base, unsigned int port, unsigned int index, 
 	return err != 0 ? err : plx_gid_query(dev->inner, port, index, gid);
 }
 
-/* ---- protection domains and memory --------------------------------------------------------- */
-
-/** Memory for the wrapper of an object that @p verb is to make. NULL with rte_errno: a rule says no, or there is none. */
-static void *
-object_new(struct fault_device *dev, enum fault_verb verb, size_t size)
-{
-	int err = fault_verb(dev, verb);
-	void *object = err == 0 ? calloc(1, size) : NULL;
-
-	if (object == NULL)
-		rte_errno = err != 0 ? err : ENOMEM;
-	return object;
-}
-
-static struct plx_pd *
-fault_pd_create(struct plx_device *dev)
-{
-	struct fault_pd *pd = object_new(fault_device(dev), FAULT_PD_CREATE, sizeof(*pd));
-
-	if (pd == NULL)
-		return NULL;
-	pd->inner = plx_pd_create(fault_device(dev)->inner);
-	if (pd->inner == NULL) {
-		free(pd); /* rte_errno is inner's */
-		return NULL;
-	}
-	return &pd->base;
-}
-
-static int
-fault_pd_destroy(struct plx_pd *base)
-{
-	struct fault_pd *pd = fault_pd(base);
-	int err = -fault_verb(fault_device(base->dev), FAULT_PD_DESTROY);
-
-	if (err == 0)
-		err = plx_pd_destroy(pd->inner);
-	if (err == 0)
-		free(pd);
-	return err;
-}
-
-static struct plx_mr *
-fault_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
-{
-	struct fault_mr *mr = object_new(fault_device(pd->dev), FAULT_MR_REGISTER, sizeof(*mr));
-
-	if (mr == NULL)
-		return NULL;
-	mr->inner = plx_mr_register(fault_pd(pd)->inner, addr, len, rights);
-	if (mr->inner == NULL) {
-		free(mr); /* rte_errno is inner's */
-		return NULL;
-	}
-	mr->base.lkey = mr->inner->lkey;
-	mr->base.rkey = mr->inner->rkey;
-	return &mr->base;
-}
-
-static int
-fault_mr_deregister(struct plx_mr *base)
-{
-	struct fault_mr *mr = fault_mr(base);
-	int err = -fault_verb(fault_device(base->pd->dev), FAULT_MR_DEREGISTER);
-
-	if (err == 0)
-		err = plx_mr_deregister(mr->inner);
-	if (err == 0)
-		free(mr);
-	return err;
-}
-
-/** The window is the inner device's own, so that a bind passes as it is. */
-static struct plx_mw *
-fault_mw_create(struct plx_mr *mr)
-{
-	return plx_mw_create(fault_mr(mr)->inner);
-}
-
-static int
-fault_mw_destroy(struct plx_mw *mw)
-{
-	struct plx_mr *outer = mw->mr;
-	int err;
-
-	mw->mr = fault_mr(outer)->inner;
-	err = plx_mw_destroy(mw);
-	if (err != 0)
-		mw->mr = outer;
-	return err;
-}
-
 /** Not registered: nothing is opened by this driver's name. */
 static const struct plx_driver fault_driver = {
 	.name = "fault",
@@ -166,6 +74,10 @@ static const struct plx_driver fault_driver = {
 		.cq_destroy = fault_cq_destroy,
 		.qp_create = fault_qp_create,
 		.qp_destroy = fault_qp_destroy,
+		.srq_create = fault_srq_create,
+		.srq_destroy = fault_srq_destroy,
+		.srq_arm = fault_srq_arm,
+		.srq_query = fault_srq_query,
 		.qp_local_addr = fault_qp_local_addr,
 		.qp_bring_up = fault_qp_bring_up,
 		.qp_to_error = fault_qp_to_error,
@@ -242,7 +154,6 @@ plx_fault_wrap(struct plx_device *inner, const char *script)
 	snprintf(name, sizeof(name), "fault:%s", plx_device_name(inner));
 	plx_device_init(&dev->base, &fault_driver, name);
 	dev->base.caps = *plx_device_caps(inner);
-	dev->base.caps.flags &= ~(uint32_t)PLX_CAP_SRQ; /* not wrapped */
 	dev->inner = inner;
 	return &dev->base;
 }

@@ -171,12 +171,20 @@ fault_part_garbage_maybe(struct fault_parser *p, struct fault_rule *rule)
 
 /* ---- posts --------------------------------------------------------------------------------- */
 
-static const char *const queues[] = {"post_send", "post_recv", NULL};
+static const char *const queues[] = {"post_send", "post_recv", "post_srq_recv", NULL};
 
 int
 fault_part_queue(struct fault_parser *p, struct fault_rule *rule)
 {
-	return take_choice(p, queues, &rule->queue, "post_send or post_recv");
+	return take_choice(p, queues, &rule->queue, "post_send, post_recv or post_srq_recv");
+}
+
+int
+fault_part_qp_queue(struct fault_parser *p, struct fault_rule *rule)
+{
+	static const char *const of_qp[] = {"post_send", "post_recv", NULL};
+
+	return take_choice(p, of_qp, &rule->queue, "post_send or post_recv");
 }
 
 int
@@ -252,6 +260,12 @@ static const char *const verbs[] = {
 	[FAULT_QP_BRING_UP] = "qp_bring_up",
 	[FAULT_QP_TO_ERROR] = "qp_to_error",
 	[FAULT_QP_QUERY_STATE] = "qp_query_state",
+	[FAULT_MW_CREATE] = "mw_create",
+	[FAULT_MW_DESTROY] = "mw_destroy",
+	[FAULT_SRQ_CREATE] = "srq_create",
+	[FAULT_SRQ_DESTROY] = "srq_destroy",
+	[FAULT_SRQ_ARM] = "srq_arm",
+	[FAULT_SRQ_QUERY] = "srq_query",
 	NULL,
 };
 
@@ -285,7 +299,7 @@ fault_part_target(struct fault_parser *p, struct fault_rule *rule)
 	}
 	rule->action = FAULT_FAIL_VERB;
 	return take_verb(p, rule) ? 0
-				  : fault_expected(p, "post_send, post_recv, a control verb such as qp_create, or control");
+				  : fault_expected(p, "post_send, post_recv, post_srq_recv, a control verb such as qp_create, or control");
 }
 
 int

@@ -26,7 +26,8 @@ int fault_part_age(struct fault_parser *p, struct fault_rule *rule);
 int fault_part_status(struct fault_parser *p, struct fault_rule *rule);
 int fault_part_fatal_maybe(struct fault_parser *p, struct fault_rule *rule);
 int fault_part_garbage_maybe(struct fault_parser *p, struct fault_rule *rule);
-int fault_part_queue(struct fault_parser *p, struct fault_rule *rule);	      /* post_send, post_recv */
+int fault_part_queue(struct fault_parser *p, struct fault_rule *rule);	      /* post_send, post_recv, post_srq_recv */
+int fault_part_qp_queue(struct fault_parser *p, struct fault_rule *rule);     /* post_send, post_recv */
 int fault_part_send(struct fault_parser *p, struct fault_rule *rule);	      /* post_send */
 int fault_part_down(struct fault_parser *p, struct fault_rule *rule);	      /* down */
 int fault_part_target(struct fault_parser *p, struct fault_rule *rule);	      /* a queue or a control verb */

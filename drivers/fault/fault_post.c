@@ -21,29 +21,49 @@
 
 #include <errno.h>
 
-typedef uint16_t (*post_fn)(struct plx_qp *qp, const struct plx_wr *const *wrs, uint16_t n, int *err);
+/** The queue that a chain is posted to. */
+struct queue {
+	struct fault_device *dev;
+	enum fault_queue kind;
+	struct fault_qp *qp; /* NULL for an SRQ */
+	struct plx_srq *srq; /* inner's, of an SRQ */
+};
+
+/** Post a chain as it is. */
+static uint16_t
+queue_post(const struct queue *q, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	switch (q->kind) {
+	case FAULT_SEND:
+		return q->qp->inner->fast->post_send(q->qp->inner, wrs, n, err);
+	case FAULT_RECV:
+		return q->qp->inner->fast->post_recv(q->qp->inner, wrs, n, err);
+	default:
+		return q->srq->fast->post_srq_recv(q->srq, wrs, n, err);
+	}
+}
 
 /* ---- which rule ---------------------------------------------------------------------------- */
 
 static bool
-is_about(struct fault_qp *qp, const struct fault_rule *rule, enum fault_queue queue)
+is_about(const struct queue *q, const struct fault_rule *rule)
 {
-	if (rule->action < FAULT_FAIL_POST || rule->action > FAULT_IN_ERR || rule->queue != queue)
+	if (rule->action < FAULT_FAIL_POST || rule->action > FAULT_IN_ERR || rule->queue != q->kind)
 		return false;
-	return rule->action != FAULT_IN_ERR || plx_qp_query_state(qp->inner) == PLX_QP_ERR;
+	return rule->action != FAULT_IN_ERR || plx_qp_query_state(q->qp->inner) == PLX_QP_ERR;
 }
 
 /** What is done to one more WR, or NULL. Every rule counts the WR, the first one that hits decides. */
 static const struct fault_rule *
-wr_rule(struct fault_qp *qp, enum fault_queue queue)
+wr_rule(const struct queue *q)
 {
-	struct fault_device *dev = qp->dev;
+	struct fault_device *dev = q->dev;
 	const struct fault_rule *first = NULL;
 
 	for (unsigned int i = 0; i < dev->script.nb_rules; i++) {
 		const struct fault_rule *rule = &dev->script.rules[i];
 
-		if (is_about(qp, rule, queue) && fault_rule_hits(dev, i) != 0 && first == NULL)
+		if (is_about(q, rule) && fault_rule_hits(dev, i) != 0 && first == NULL)
 			first = rule;
 	}
 	return first;
@@ -124,22 +144,22 @@ wr_in_err(struct fault_qp *qp, const struct fault_rule *rule, const struct plx_w
 
 /** Post one WR as @p rule wants it. 1: taken; 0: refused, and *err says why, in its way. */
 static int
-wr_act(struct fault_qp *qp, const struct fault_rule *rule, post_fn post, const struct plx_wr *const *wr, int *err)
+wr_act(const struct queue *q, const struct fault_rule *rule, const struct plx_wr *wr, int *err)
 {
 	switch (rule->action) {
 	case FAULT_DENY:
-		if (post(qp->inner, wr, 1, err) == 1) {
-			fault_count(&qp->dev->stats.denied, 1);
+		if (queue_post(q, &wr, 1, err)) {
+			fault_count(&q->dev->stats.denied, 1);
 			say_no(rule, err);
 		}
 		return 0;
 	case FAULT_LOSE:
 	case FAULT_LINK:
-		return wr_lose(qp, rule, *wr, err);
+		return wr_lose(q->qp, rule, wr, err);
 	case FAULT_IN_ERR:
-		return wr_in_err(qp, rule, *wr, err);
+		return wr_in_err(q->qp, rule, wr, err);
 	default:
-		fault_count(&qp->dev->stats.failed_posts, 1);
+		fault_count(&q->dev->stats.failed_posts, 1);
 		say_no(rule, err);
 		return 0;
 	}
@@ -147,29 +167,35 @@ wr_act(struct fault_qp *qp, const struct fault_rule *rule, post_fn post, const s
 
 /** One WR that no rule hits. Behind a lost one it cannot leave either. */
 static int
-wr_post(struct fault_qp *qp, enum fault_queue queue, post_fn post, const struct plx_wr *const *wr, int *err)
+wr_post(const struct queue *q, const struct plx_wr *wr, int *err)
 {
-	if (queue == FAULT_RECV || qp->lost_due == 0)
-		return post(qp->inner, wr, 1, err);
-	return wr_lose(qp, NULL, *wr, err);
+	if (q->kind == FAULT_SEND && q->qp->lost_due != 0)
+		return wr_lose(q->qp, NULL, wr, err);
+	return queue_post(q, &wr, 1, err);
 }
 
 static uint16_t
-post_watched(struct fault_qp *qp, enum fault_queue queue, post_fn post, const struct plx_wr *const *wrs, uint16_t n,
-	int *err)
+post_watched(const struct queue *q, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	for (uint16_t i = 0; i < n; i++) {
-		const struct fault_rule *rule = wr_rule(qp, queue);
-		int taken = rule == NULL ? wr_post(qp, queue, post, &wrs[i], err) : wr_act(qp, rule, post, &wrs[i], err);
+		const struct fault_rule *rule = wr_rule(q);
 
-		if (taken)
+		if (rule == NULL ? wr_post(q, wrs[i], err) : wr_act(q, rule, wrs[i], err))
 			continue;
 		if (rule == NULL || rule->action != FAULT_UNNAME)
 			return i;
-		fault_count(&qp->dev->stats.denied, i); /* bad_wr NULL: who is told so takes none for posted */
+		fault_count(&q->dev->stats.denied, i); /* bad_wr NULL: who is told so takes none for posted */
 		return 0;
 	}
 	return n;
+}
+
+static uint16_t
+post(const struct queue *q, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	if (q->dev->watches[q->kind])
+		return post_watched(q, wrs, n, err);
+	return queue_post(q, wrs, n, err);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -178,26 +204,29 @@ static uint16_t
 fault_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	struct fault_qp *qp = fault_qp(base);
-	post_fn post = qp->inner->fast->post_send;
 
-	if (!qp->dev->watches[FAULT_SEND])
-		return post(qp->inner, wrs, n, err);
-	return post_watched(qp, FAULT_SEND, post, wrs, n, err);
+	return post(&(struct queue){.dev = qp->dev, .kind = FAULT_SEND, .qp = qp}, wrs, n, err);
 }
 
 static uint16_t
 fault_post_recv(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	struct fault_qp *qp = fault_qp(base);
-	post_fn post = qp->inner->fast->post_recv;
 
-	if (!qp->dev->watches[FAULT_RECV])
-		return post(qp->inner, wrs, n, err);
-	return post_watched(qp, FAULT_RECV, post, wrs, n, err);
+	return post(&(struct queue){.dev = qp->dev, .kind = FAULT_RECV, .qp = qp}, wrs, n, err);
+}
+
+static uint16_t
+fault_post_srq_recv(struct plx_srq *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
+{
+	struct fault_srq *srq = fault_srq(base);
+
+	return post(&(struct queue){.dev = srq->dev, .kind = FAULT_SRQ_RECV, .srq = srq->inner}, wrs, n, err);
 }
 
 const struct plx_fast_ops fault_fast = {
 	.post_send = fault_post_send,
 	.post_recv = fault_post_recv,
 	.poll_cq = fault_poll_cq,
+	.post_srq_recv = fault_post_srq_recv,
 };

@@ -33,6 +33,8 @@ inner_create(struct fault_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *c
 
 	inner.send_cq = fault_cq(conf->send_cq)->inner;
 	inner.recv_cq = fault_cq(conf->recv_cq)->inner;
+	if (conf->srq != NULL)
+		inner.srq = fault_srq(conf->srq)->inner;
 	qp->inner = plx_qp_create(fault_pd(pd)->inner, &inner);
 	if (qp->inner == NULL)
 		return -rte_errno;
@@ -46,13 +48,11 @@ struct plx_qp *
 fault_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 {
 	struct fault_device *dev = fault_device(pd->dev);
-	int err = -fault_verb(dev, FAULT_QP_CREATE);
-	struct fault_qp *qp = err == 0 ? calloc(1, sizeof(*qp)) : NULL;
+	struct fault_qp *qp = fault_object(dev, FAULT_QP_CREATE, sizeof(*qp));
+	int err;
 
-	if (qp == NULL) {
-		rte_errno = err != 0 ? -err : ENOMEM;
+	if (qp == NULL)
 		return NULL;
-	}
 	qp->dev = dev;
 	err = inner_create(qp, pd, conf);
 	if (err != 0) {

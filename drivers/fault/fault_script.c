@@ -31,7 +31,7 @@ static const struct form {
 	{"unname", FAULT_UNNAME, {fault_part_queue, fault_part_which, fault_part_errno, fault_part_style_maybe}},
 	{"lose", FAULT_LOSE, {fault_part_send, fault_part_which, fault_part_turns}},
 	{"link", FAULT_LINK, {fault_part_down, fault_part_which, fault_part_turns}},
-	{"in_err", FAULT_IN_ERR, {fault_part_queue, fault_part_fate, fault_part_which_maybe}},
+	{"in_err", FAULT_IN_ERR, {fault_part_qp_queue, fault_part_fate, fault_part_which_maybe}},
 	{"delay", FAULT_DELAY, {fault_part_verb, fault_part_delay, fault_part_which_maybe}},
 	{"qpn", FAULT_QPN, {fault_part_qpn}},
 };

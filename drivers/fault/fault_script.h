@@ -54,7 +54,7 @@ enum fault_action {
 /** What CQEs a rule is about. */
 enum fault_object { FAULT_ANY, FAULT_OK, FAULT_ERR, FAULT_SENT, FAULT_RECEIVED };
 
-enum fault_queue { FAULT_SEND, FAULT_RECV };
+enum fault_queue { FAULT_SEND, FAULT_RECV, FAULT_SRQ_RECV, FAULT_NB_QUEUES };
 
 /** How a post says no. */
 enum fault_style { FAULT_NEGATIVE, FAULT_PLAIN, FAULT_MINUS_ONE };
@@ -82,6 +82,12 @@ enum fault_verb {
 	FAULT_QP_BRING_UP,
 	FAULT_QP_TO_ERROR,
 	FAULT_QP_QUERY_STATE,
+	FAULT_MW_CREATE,
+	FAULT_MW_DESTROY,
+	FAULT_SRQ_CREATE,
+	FAULT_SRQ_DESTROY,
+	FAULT_SRQ_ARM,
+	FAULT_SRQ_QUERY,
 
 	FAULT_NB_VERBS
 };

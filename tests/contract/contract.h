@@ -25,6 +25,7 @@
 struct contract {
 	const char *spec;	/**< as given: "rxe0", "loopback0,status=rxe" */
 	char name[PLX_NAME_LEN]; /**< in front of the comma */
+	const char *fault;	/**< script of a wrapper around the device, or NULL */
 	bool rxe;		/**< errors have rxe's statuses, not the specification's */
 	struct plx_device *dev;	/**< open while a group runs */
 };

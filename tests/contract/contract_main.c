@@ -6,8 +6,9 @@
  * @file
  * Run the contract on one device:
  *
- *      plx-contract-tests -d DEVICE[,key=value...] [-g GROUP[,GROUP...]] [-t PATTERN]
+ *      plx-contract-tests -d DEVICE[,key=value...] [-f SCRIPT] [-g GROUP[,GROUP...]] [-t PATTERN]
  *
+ * With a script the device is wrapped in the fault driver.
  * One process is one EAL, which takes seconds to start where it loads every PMD.
  */
 
@@ -20,7 +21,7 @@
 static int
 usage(void)
 {
-	fprintf(stderr, "usage: plx-contract-tests -d DEVICE[,key=value...] [-g GROUP,...] [-t PATTERN]\n");
+	fprintf(stderr, "usage: plx-contract-tests -d DEVICE[,key=value...] [-f SCRIPT] [-g GROUP,...] [-t PATTERN]\n");
 	return 2;
 }
 
@@ -30,9 +31,11 @@ main(int argc, char **argv)
 	const char *device = NULL, *groups = NULL;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "d:g:t:")) != -1) {
+	while ((opt = getopt(argc, argv, "d:f:g:t:")) != -1) {
 		if (opt == 'd')
 			device = optarg;
+		else if (opt == 'f')
+			contract.fault = optarg;
 		else if (opt == 'g')
 			groups = optarg;
 		else if (opt == 't')

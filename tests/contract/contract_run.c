@@ -9,12 +9,22 @@
 #include <rte_common.h>
 #include <rte_errno.h>
 
+#include <plx_fault.h>
+
 struct contract contract;
 
 static int
 device_open(void **state)
 {
+	struct plx_device *wrapped;
+
 	contract.dev = plx_device_open(contract.spec);
+	if (contract.dev != NULL && contract.fault != NULL) {
+		wrapped = plx_fault_wrap(contract.dev, contract.fault);
+		if (wrapped == NULL)
+			plx_device_close(contract.dev);
+		contract.dev = wrapped;
+	}
 	if (contract.dev != NULL)
 		return 0;
 	fprintf(stderr, "contract: cannot open %s: %s\n", contract.spec, rte_strerror(rte_errno));
