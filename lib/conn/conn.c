@@ -134,6 +134,7 @@ conn_fill(struct plx_conn *conn, const struct plx_pd *pd)
 	conn->kinds = caps->kinds & ~PLX_KIND(PLX_OPCODE_RECV);
 	conn->max_msg_sz = attr.max_msg_sz;
 	conn->max_sge_rd = caps->max_sge_rd;
+	conn->atomic_big_endian = caps->atomic_big_endian;
 	if (conn->max_queued == 0)
 		conn->max_queued = 4 * plx_conn_cqes(&conn->cap);
 	err = queue_make(conn, &conn->sq, conn->cap.send_depth, caps->socket_id);

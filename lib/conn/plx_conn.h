@@ -27,13 +27,14 @@
  * @since 0.1
  */
 
+#include <rte_byteorder.h>
 #include <rte_lcore.h>
 
 #include "plx_conn_group.h"
 #include "plx_control.h"
 #include "plx_device.h"
 #include "plx_dispatcher.h"
-#include "plx_op.h"
+#include "plx_op_kinds.h"
 #include "plx_op_queue.h"
 
 #ifdef __cplusplus
@@ -125,6 +126,7 @@ struct plx_conn {
 	uint64_t *marks;
 	uint32_t nb_cqes; /**< reserved in the CQ */
 	struct plx_qp_path path;
+	uint32_t atomic_big_endian; /**< the device's capability */
 	unsigned int drain_ms;
 	plx_conn_closed_cb_t closed_cb;
 	plx_conn_lost_cb_t lost_cb;
@@ -197,6 +199,18 @@ PLX_INLINE struct plx_conn *
 plx_op_conn(const struct plx_op *op)
 {
 	return (struct plx_conn *)plx_op_queue_conn(op->queue);
+}
+
+/**
+ * What the word was before a COMPLETED atomic of one buffer, submitted on @p conn: in host order, whatever the device replies in.
+ * plx_op_raw_value() has it as it came.
+ */
+PLX_INLINE uint64_t
+plx_conn_old_value(const struct plx_conn *conn, const struct plx_op *op)
+{
+	uint64_t raw = plx_op_raw_value(op);
+
+	return __builtin_expect(conn->atomic_big_endian != 0, 0) ? rte_be_to_cpu_64(raw) : raw;
 }
 
 /** Of one connection, both queues together. */

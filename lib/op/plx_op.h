@@ -91,6 +91,8 @@ enum plx_op_state {
 #define PLX_OP_OWN_MORE	    0x40 /**< not bad: an SGE list instead of its one buffer, a deadline, or settled early */
 #define PLX_OP_OWN_FLAGS    0x80 /**< not bad: flags besides PLX_WR_SIGNALED, or without it */
 
+#define PLX_OP_ATOMIC_LEN 8 /**< bytes that an atomic changes, and brings */
+
 /** No particular home: the callback runs on the lcore that delivers. */
 #define PLX_HOME_ANY 0xffff
 
@@ -281,6 +283,8 @@ plx_op_prep(struct plx_op *op, enum plx_opcode opcode, const void *addr, size_t 
 	/* The opcode is a constant as a rule; one that is none of ours has submit look at it. */
 	uint8_t attention = (uint8_t)opcode >= PLX_NB_OPCODES ? PLX_OP_OWN_FLAGS : 0;
 
+	if ((opcode == PLX_OPCODE_CMP_SWAP || opcode == PLX_OPCODE_FETCH_ADD) && len != PLX_OP_ATOMIC_LEN)
+		attention |= PLX_OP_BAD_ATOMIC;
 	if (!plx_op_begin(op, len > UINT32_MAX ? attention | PLX_OP_BAD_LENGTH : attention))
 		return;
 	op->sge.addr = (uint64_t)(uintptr_t)addr;
@@ -308,7 +312,7 @@ plx_op_prep_recv(struct plx_op *op, void *addr, size_t len, uint32_t lkey, plx_o
 	plx_op_prep(op, PLX_OPCODE_RECV, addr, len, lkey, cb, arg);
 }
 
-/** The target of a prepared write or read, as raw numbers; plx_prep.h has it checked against a plx_remote. */
+/** The target of a prepared write or read, as raw numbers (plx_op_kinds.h has all kinds, and looks at an atomic's alignment); plx_prep.h has it checked against a plx_remote. */
 PLX_INLINE void
 plx_op_set_remote(struct plx_op *op, uint64_t remote_addr, uint32_t rkey)
 {
