@@ -16,6 +16,30 @@ op_length(const struct plx_op *op)
 	return len;
 }
 
+static bool
+op_is_atomic(const struct plx_op *op)
+{
+	return op->wr.opcode == PLX_OPCODE_CMP_SWAP || op->wr.opcode == PLX_OPCODE_FETCH_ADD;
+}
+
+/** SGEs that have bytes. */
+static uint32_t
+op_sges(const struct plx_op *op)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < op->wr.num_sge; i++)
+		nb += op->wr.sg_list[i].length != 0;
+	return nb;
+}
+
+/** Bytes that may be inline: of what carries none from here, none. */
+static uint32_t
+inline_limit(const struct plx_conn *conn, const struct plx_op *op)
+{
+	return op->wr.opcode < PLX_OPCODE_READ ? conn->cap.inline_len : 0;
+}
+
 static uint32_t
 sge_limit(const struct plx_conn *conn, const struct plx_op *op)
 {
@@ -46,11 +70,27 @@ check_sizes(const struct plx_conn *conn, const struct plx_op *op, struct plx_sub
 		return refuse(err, -EMSGSIZE, len, conn->max_msg_sz);
 	if (op->attention & PLX_OP_BAD_RANGE)
 		return refuse(err, -ERANGE, len, 0);
-	if ((op->wr.flags & PLX_WR_INLINE) && len > conn->cap.inline_len)
-		return refuse(err, -ENOBUFS, len, conn->cap.inline_len);
-	if (op->wr.num_sge > sge_limit(conn, op))
-		return refuse(err, -E2BIG, op->wr.num_sge, sge_limit(conn, op));
+	if ((op->wr.flags & PLX_WR_INLINE) && len > inline_limit(conn, op))
+		return refuse(err, -ENOBUFS, len, inline_limit(conn, op));
+	if (op_sges(op) > sge_limit(conn, op))
+		return refuse(err, -E2BIG, op_sges(op), sge_limit(conn, op));
+	if (op_sges(op) < op->wr.num_sge && op_sges(op) > PLX_OP_SGES)
+		return refuse(err, -E2BIG, op_sges(op), PLX_OP_SGES); /* conn_strip_sges() needs room for them */
 	return 0;
+}
+
+void
+conn_strip_sges(struct plx_op *op)
+{
+	uint32_t nb = 0;
+
+	if (op_sges(op) == op->wr.num_sge)
+		return;
+	for (uint32_t i = 0; i < op->wr.num_sge; i++)
+		if (op->wr.sg_list[i].length != 0)
+			op->sges[nb++] = op->wr.sg_list[i];
+	op->wr.sg_list = op->sges;
+	op->wr.num_sge = nb;
 }
 
 int
@@ -75,7 +115,7 @@ plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const 
 	code = check_sizes(conn, op, err);
 	if (code != 0)
 		return code;
-	if (op->attention & PLX_OP_BAD_ATOMIC)
+	if (((op->attention & PLX_OP_BAD_ATOMIC) || op_is_atomic(op)) && op_length(op) != PLX_OP_ATOMIC_LEN)
 		return refuse(err, -EINVAL, op_length(op), 8);
 	if (op->attention & PLX_OP_BAD_ALIGN)
 		return refuse(err, -EFAULT, op->wr.remote_addr % 8, 0);

@@ -59,6 +59,9 @@ lane_is_op(uintptr_t word)
 	return !(word & (LANE_CANCEL | 1));
 }
 
+/** Leave the SGEs of no bytes out of the list of @p op, which has passed plx_conn_check(): some providers take 0 for 2^31. */
+void conn_strip_sges(struct plx_op *op);
+
 /** Change the state; false if the table does not allow it (conn_state.c). Any thread, one at a time. */
 bool conn_state_change(struct plx_conn *conn, enum plx_conn_state to);
 

@@ -57,6 +57,7 @@ plx_conn_take_rest(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op 
 			err->index = at;
 			break;
 		}
+		conn_strip_sges(op);
 		plx_op_posted(op, conn->home);
 		op->queue = q;
 		op->seq = q->head + at;
@@ -136,6 +137,7 @@ conn_post_waiting(struct plx_conn *conn, struct plx_op_queue *q)
 static int
 carry_sges(struct plx_op *op, struct plx_submit_err *err)
 {
+	conn_strip_sges(op);
 	if (op->wr.sg_list == &op->sge || op->wr.sg_list == op->sges || op->wr.num_sge == 0)
 		return 0;
 	if (op->wr.num_sge > PLX_OP_SGES) {
@@ -185,6 +187,7 @@ hold(struct plx_conn *conn, struct plx_op **ops, uint16_t n, bool stays, struct 
 			err->index = i;
 			break;
 		}
+		conn_strip_sges(ops[i]);
 		hold_one(conn, ops[i]);
 	}
 	conn_update_limit(conn, &conn->sq);

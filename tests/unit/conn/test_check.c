@@ -67,6 +67,14 @@ submit_takes(void)
 	assert_int_equal(fake_qp(conn->qp)->sq.head, 1);
 }
 
+/** Leave the one that is posted to the close. */
+static void
+another_op(void)
+{
+	plx_op_abandon(rig.d, op);
+	assert_non_null(op = plx_op_get(rig.d->pool));
+}
+
 static void
 a_length_above_32_bits_is_eoverflow(void **state)
 {
@@ -167,6 +175,82 @@ more_sges_than_granted_are_e2big_never_truncated(void **state)
 	assert_int_equal(fake_qp(conn->qp)->last_sges[3].length, 4);
 }
 
+/** case 10.5: also where they would be too many, and unless the others are too many for the op's own list */
+static void
+sges_of_no_bytes_are_not_posted(void **state)
+{
+	struct plx_sge list[9] = {{0}, {1, 1, 1}, {0}, {2, 2, 2}, {0}, {0}, {3, 3, 3}, {0}, {4, 4, 4}};
+	struct plx_sge all_empty[2] = {{0}};
+	const struct plx_wr *last = &fake_qp(conn->qp)->last;
+
+	plx_op_prep_send(op, NULL, 0, 0, NULL, NULL);
+	plx_op_set_sges(op, list, 9);
+	submit_takes();
+	assert_int_equal(last->num_sge, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_true(last->sg_list[i].addr == i + 1);
+	another_op();
+	plx_op_prep_send(op, NULL, 0, 0, NULL, NULL);
+	plx_op_set_sges(op, all_empty, 2);
+	assert_int_equal(plx_conn_submit(conn, op), 0);
+	assert_int_equal(last->num_sge, 0);
+}
+
+static void
+what_has_no_payload_is_not_inlined(void **state)
+{
+	plx_op_prep_read(op, buf, 8, 1, 0x1000, 1, NULL, NULL);
+	plx_op_add_flags(op, PLX_WR_INLINE);
+	submit_says(-ENOBUFS, 8, 0);
+	plx_op_prep_fetch_add(op, buf, 1, 0x1000, 1, 1, NULL, NULL);
+	plx_op_add_flags(op, PLX_WR_INLINE);
+	submit_says(-ENOBUFS, 8, 0);
+	plx_op_prep_write(op, buf, 8, 1, 0x1000, 1, NULL, NULL);
+	plx_op_add_flags(op, PLX_WR_INLINE);
+	submit_takes();
+}
+
+/** case 4.3: whatever else is decided about the WR */
+static void
+every_flag_of_the_caller_reaches_the_device(void **state)
+{
+	for (uint8_t flags = 0; flags < 16; flags++) {
+		struct plx_op *one = plx_op_get(rig.d->pool);
+
+		plx_op_prep_send(one, buf, 8, 1, NULL, NULL);
+		plx_op_add_flags(one, flags);
+		assert_int_equal(plx_conn_submit(conn, one), 0);
+		assert_int_equal(fake_qp(conn->qp)->last.flags, flags | PLX_WR_SIGNALED);
+		plx_op_abandon(rig.d, one);
+	}
+}
+
+/** The fields of each kind, as they reach the device; and a posted op that is left alone. */
+static void
+each_kind_is_posted_as_prepared(void **state)
+{
+	const struct plx_wr *last = &fake_qp(conn->qp)->last;
+
+	plx_op_prep_write(op, buf, 8, 1, 0x1000, 7, NULL, NULL);
+	submit_takes();
+	assert_true(last->opcode == PLX_OPCODE_WRITE && last->remote_addr == 0x1000 && last->rkey == 7 && last->num_sge == 1);
+	plx_op_prep_send_imm(op, buf, 9, 1, 5, NULL, NULL);
+	plx_op_prep_send_inv(op, buf, 9, 1, 5, NULL, NULL);
+	plx_op_prep_write_imm(op, buf, 9, 1, 0x2000, 5, 5, NULL, NULL);
+	plx_op_prep_read(op, buf, 9, 1, 0x2000, 5, NULL, NULL);
+	plx_op_prep_cmp_swap(op, buf, 1, 0x2001, 5, 5, 5, NULL, NULL);
+	plx_op_prep_local_inv(op, 5, NULL, NULL);
+	assert_true(op->wr.opcode == PLX_OPCODE_WRITE && op->wr.remote_addr == 0x1000 && op->wr.rkey == 7);
+	assert_true(op->attention == 0 && op->state == PLX_OP_POSTED);
+	another_op();
+	plx_op_prep_cmp_swap(op, buf, 1, 0x2000, 5, 11, 12, NULL, NULL);
+	assert_int_equal(plx_conn_submit(conn, op), -ENOTSUP); /* the fake has one of the two */
+	assert_true(op->wr.compare_add == 11 && op->wr.swap == 12 && op->wr.remote_addr == 0x2000);
+	plx_op_prep_fetch_add(op, buf, 1, 0x2000, 5, 13, NULL, NULL);
+	assert_int_equal(plx_conn_submit(conn, op), 0);
+	assert_true(last->opcode == PLX_OPCODE_FETCH_ADD && last->compare_add == 13 && last->sg_list[0].length == 8);
+}
+
 static void
 a_read_has_the_sge_limit_of_reads(void **state)
 {
@@ -180,13 +264,19 @@ a_read_has_the_sge_limit_of_reads(void **state)
 static void
 a_bad_atomic_is_einval_and_a_crooked_address_efault(void **state)
 {
+	struct plx_sge list[2] = {{.length = 4}, {.length = 5}};
+
 	plx_op_prep(op, PLX_OPCODE_FETCH_ADD, buf, 4, 1, NULL, NULL);
-	op->attention |= PLX_OP_BAD_ATOMIC | PLX_OP_BAD_ALIGN;
 	submit_says(-EINVAL, 4, 8);
-	plx_op_prep(op, PLX_OPCODE_FETCH_ADD, buf, 8, 1, NULL, NULL);
-	plx_op_set_remote(op, 0x1004, 1);
-	op->attention |= PLX_OP_BAD_ALIGN;
+	plx_op_prep_atomic(op, PLX_OPCODE_FETCH_ADD, buf, 16, 1, 0x1004, 1, 1, 0, NULL, NULL);
+	submit_says(-EINVAL, 16, 8);
+	plx_op_prep_fetch_add(op, buf, 1, 0x1004, 1, 1, NULL, NULL);
 	submit_says(-EFAULT, 4, 0);
+	plx_op_prep_fetch_add(op, buf, 1, 0x1008, 1, 1, NULL, NULL);
+	plx_op_set_sges(op, list, 2);
+	submit_says(-EINVAL, 9, 8);
+	list[1].length = 4;
+	submit_takes();
 }
 
 static void
@@ -218,6 +308,7 @@ the_first_error_in_the_order_of_the_contract_is_told(void **state)
 	op->attention &= ~PLX_OP_BAD_RANGE;
 	submit_says(-ENOBUFS, 101, 32);
 	list[0].length = 8;
+	list[2].length = list[3].length = list[4].length = 1;
 	submit_says(-E2BIG, 5, 4);
 	plx_op_set_sges(op, list, 2);
 	submit_says(-EINVAL, 9, 8);
@@ -318,6 +409,10 @@ static const struct CMUnitTest tests[] = {
 	CASE(inline_above_the_granted_limit_is_enobufs_and_equal_is_taken),
 	CASE(no_bytes_inline_pass_a_limit_of_zero),
 	CASE(more_sges_than_granted_are_e2big_never_truncated),
+	CASE(sges_of_no_bytes_are_not_posted),
+	CASE(what_has_no_payload_is_not_inlined),
+	CASE(every_flag_of_the_caller_reaches_the_device),
+	CASE(each_kind_is_posted_as_prepared),
 	CASE(a_read_has_the_sge_limit_of_reads),
 	CASE(a_bad_atomic_is_einval_and_a_crooked_address_efault),
 	CASE(a_right_known_to_be_missing_is_eacces),

@@ -107,7 +107,7 @@ the_sge_list_may_go_when_submit_returns(void **state)
 static void
 the_sge_list_of_a_receive_travels_too(void **state)
 {
-	struct plx_sge list[3] = {{.addr = 1, .length = 3}, {.addr = 2, .length = 4}};
+	struct plx_sge list[3] = {{.addr = 1, .length = 3}, {.addr = 2, .length = 4}, {.addr = 3, .length = 5}};
 
 	rig_ops(&rig, PLX_OPCODE_RECV, ops, 2, &count);
 	plx_op_set_sges(ops[0], list, 2);
@@ -128,7 +128,7 @@ the_sge_list_of_a_receive_travels_too(void **state)
 static void
 a_list_that_the_op_cannot_take_along_is_e2big(void **state)
 {
-	struct plx_sge list[PLX_OP_SGES + 1] = {{.length = 1}};
+	struct plx_sge list[PLX_OP_SGES + 1] = {[0 ... PLX_OP_SGES] = {.length = 1}};
 
 	conn->cap.send_sge = PLX_OP_SGES + 1;
 	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);

@@ -91,7 +91,7 @@ the_sge_list_may_go_when_hold_returns(void **state)
 static void
 a_list_that_the_op_cannot_take_along_is_not_held_but_can_be_submitted_behind_held_ones(void **state)
 {
-	struct plx_sge list[PLX_OP_SGES + 1] = {{.length = 1}};
+	struct plx_sge list[PLX_OP_SGES + 1] = {[0 ... PLX_OP_SGES] = {.length = 1}};
 
 	conn->cap.send_sge = PLX_OP_SGES + 1;
 	rig_ops(&rig, PLX_OPCODE_SEND, ops, 3, &count);
