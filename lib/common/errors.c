@@ -91,7 +91,7 @@ static const struct status_text texts[PLX_NB_STATUS] = {
 		"the operation was cancelled here: its buffers still belong to the device until its late "
 		"completion"),
 	TEXT(STOPPED,
-		"the connection closed before the queued operation was posted: nothing was sent, it may "
+		"the connection closed or failed before the queued operation was posted: nothing was sent, it may "
 		"be submitted on another connection"),
 	TEXT(CONN_LOST,
 		"the connection was destroyed and this operation's completion never came: whether the "

@@ -107,6 +107,7 @@ queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int so
 		return err;
 	q->qp_num = conn->qp->qp_num;
 	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
+	q->failed = conn_failed;
 	conn_update_limit(conn, q);
 	return 0;
 }
@@ -205,6 +206,8 @@ conn_alloc(const struct plx_conn_conf *conf)
 	conn->max_queued = conf->max_queued;
 	conn->closed_cb = conf->closed_cb;
 	conn->lost_cb = conf->lost_cb;
+	conn->failed_cb = conf->failed_cb;
+	conn->drained_cb = conf->drained_cb;
 	conn->arg = conf->arg;
 	return conn;
 }
@@ -294,7 +297,7 @@ static bool
 conn_is_unused(const struct plx_conn *conn)
 {
 	return plx_conn_state(conn) == PLX_CONN_IDLE && !__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) &&
-	       conn->sq.head == 0 && conn->rq.head == 0 &&
+	       !__atomic_load_n(&conn->draining, __ATOMIC_ACQUIRE) && conn->sq.head == 0 && conn->rq.head == 0 &&
 	       !__atomic_load_n(&conn->used_elsewhere, __ATOMIC_RELAXED);
 }
 
@@ -319,6 +322,12 @@ plx_conn_destroy(struct plx_conn *conn)
 }
 
 void
+plx_conn_first_error(const struct plx_conn *conn, struct plx_conn_error *error)
+{
+	*error = conn->error;
+}
+
+void
 plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats)
 {
 	const struct plx_op_queue *sq = &conn->sq, *rq = &conn->rq;
@@ -327,6 +336,7 @@ plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats)
 	*stats = (struct plx_conn_stats){
 		.lost = lost - late,
 		.late = late,
+		.flushed = conn->nb_flushed,
 		.in_flight = (sq->head - sq->tail) + (rq->head - rq->tail),
 		.waiting = conn->waiting[0].nb + conn->waiting[1].nb,
 	};

@@ -54,6 +54,7 @@ queue_attach(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth)
 		return err;
 	q->qp_num = conn->qp->qp_num;
 	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
+	q->failed = conn_failed;
 	return 0;
 }
 

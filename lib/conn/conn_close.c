@@ -16,13 +16,16 @@
  *      a post: STOPPED to ERR         or the deadline         the QP goes   was seen empty,   its way home, and its
  *                                                                           rest: CONN_LOST   callback has returned
  *
+ * A drain goes as far as DRAIN, waits in QUIET and TELL as EARLY and CALLBACKS do, tells, and rests until a close comes. Where
+ * the device has not flushed all by then it goes on like a close, and rests with its QP gone.
+ *
  * What never completed is settled only when the QP is gone and every completion that was in the CQ then has been seen.
  * A QP that cannot be destroyed is tried again and again: until it is gone the device may touch its ops' buffers.
  */
 
 #define RETRY_MS 10 /* between two attempts to destroy a QP */
 
-enum close_step { STOP, TO_ERROR, TO_ERROR_ASKED, DRAIN, DESTROY, DESTROY_ASKED, EMPTY, EARLY, CALLBACKS };
+enum close_step { STOP, TO_ERROR, TO_ERROR_ASKED, DRAIN, QUIET, TELL, DESTROY, DESTROY_ASKED, EMPTY, EARLY, CALLBACKS };
 
 static uint64_t
 deadline_after_ms(unsigned int ms)
@@ -97,6 +100,13 @@ flushed(const struct plx_conn *conn)
 	return conn->sq.head == conn->sq.tail && conn->rq.head == conn->rq.tail;
 }
 
+/** Whether a drain can be told of without the QP being destroyed: what was overtaken is settled by that alone. */
+static bool
+drained(const struct plx_conn *conn)
+{
+	return conn->drain_wanted && plx_op_queue_idle(&conn->sq) && plx_op_queue_idle(&conn->rq);
+}
+
 /** Whether every completion that was in the CQ when the QP went has been seen, or the CQ is dead. */
 static bool
 cq_seen_through(const struct plx_conn *conn)
@@ -129,6 +139,14 @@ fail_waiting(struct plx_conn *conn, struct plx_op_list *list)
 	}
 }
 
+void
+conn_fail_unposted(struct plx_conn *conn)
+{
+	fail_waiting(conn, &conn->waiting[0]);
+	fail_waiting(conn, &conn->waiting[1]);
+	fail_list(conn, &conn->held, PLX_ST_STOPPED);
+}
+
 static void
 step_empty(struct plx_conn *conn)
 {
@@ -140,10 +158,26 @@ step_empty(struct plx_conn *conn)
 
 /** What is handed over from here on is not ours: the marks are exact. */
 static void
-step_early(struct plx_conn *conn)
+step_early(struct plx_conn *conn, enum close_step next)
 {
+	if (early_has(conn) || !submitters_gone(conn))
+		return;
 	plx_dispatcher_mark(conn->dispatcher, conn->marks);
-	conn->close_step = CALLBACKS;
+	conn->close_step = (uint8_t)next;
+}
+
+/** The drain is over; @p next is what a close does then. True: nobody asked for one yet. */
+static bool
+step_tell(struct plx_conn *conn, enum close_step next)
+{
+	bool rests = !conn->close_wanted;
+
+	conn->drain_told = true;
+	conn->close_step = (uint8_t)next;
+	conn->in_closing = !rests;
+	if (conn->drained_cb != NULL)
+		conn->drained_cb(conn, conn->arg);
+	return rests;
 }
 
 static bool
@@ -151,6 +185,8 @@ step_callbacks(struct plx_conn *conn)
 {
 	if (!plx_dispatcher_passed(conn->dispatcher, conn->marks))
 		return false;
+	if (conn->drain_wanted && !conn->drain_told)
+		return step_tell(conn, CALLBACKS);
 	conn_state_change(conn, PLX_CONN_CLOSED);
 	if (conn->closed_cb != NULL)
 		conn->closed_cb(conn, conn->arg);
@@ -162,9 +198,7 @@ conn_close_once(struct plx_conn *conn)
 {
 	switch ((enum close_step)conn->close_step) {
 	case STOP:
-		fail_waiting(conn, &conn->waiting[0]);
-		fail_waiting(conn, &conn->waiting[1]);
-		fail_list(conn, &conn->held, PLX_ST_STOPPED);
+		conn_fail_unposted(conn);
 		conn->close_step = TO_ERROR;
 		/* fall through */
 	case TO_ERROR:
@@ -173,8 +207,13 @@ conn_close_once(struct plx_conn *conn)
 	case DRAIN:
 		if (!flushed(conn) && !deadline_passed(conn))
 			return false;
-		conn->close_step = DESTROY;
-		/* fall through */
+		conn->close_step = drained(conn) ? QUIET : DESTROY;
+		return false;
+	case QUIET:
+		step_early(conn, TELL);
+		return false;
+	case TELL:
+		return plx_dispatcher_passed(conn->dispatcher, conn->marks) && step_tell(conn, DESTROY);
 	case DESTROY:
 		if (!conn->destroy_failed || deadline_passed(conn))
 			ask(conn, control_destroy, DESTROY_ASKED);
@@ -184,8 +223,7 @@ conn_close_once(struct plx_conn *conn)
 			step_empty(conn);
 		return false;
 	case EARLY:
-		if (!early_has(conn))
-			step_early(conn);
+		step_early(conn, CALLBACKS);
 		return false;
 	case CALLBACKS:
 		return step_callbacks(conn);
@@ -194,6 +232,25 @@ conn_close_once(struct plx_conn *conn)
 		return false;
 	}
 	return false;
+}
+
+int
+plx_conn_drain(struct plx_conn *conn)
+{
+	uintptr_t word = lane_drain(conn);
+
+	if (conn->group == NULL)
+		return -ENOTSUP;
+	if (__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&conn->draining, true, __ATOMIC_ACQ_REL))
+		return -EALREADY;
+	if (rte_lcore_id() == conn->owner) {
+		conn_drain_begin(conn);
+		return 0;
+	}
+	if (plx_lane_send(conn->group->lane, &word, 1) == 1)
+		return 0;
+	__atomic_store_n(&conn->draining, false, __ATOMIC_RELEASE);
+	return -EAGAIN;
 }
 
 int

@@ -163,6 +163,10 @@ take_lane(struct plx_conn_group *group)
 			conn_close_begin((struct plx_conn *)(words[i] - 1));
 			continue;
 		}
+		if (words[i] & 2) {
+			conn_drain_begin((struct plx_conn *)(words[i] - 2));
+			continue;
+		}
 		while (end < got && lane_is_op(words[end]) && ((struct plx_op *)words[end])->queue == op->queue)
 			end++;
 		take_run(op->queue, (struct plx_op **)&words[i], end - i);
@@ -192,6 +196,29 @@ serve_waiters(struct plx_conn_group *group)
 
 /* ---- closes -------------------------------------------------------------------------------- */
 
+void
+conn_group_add_failed(struct plx_conn_group *group, struct plx_conn *conn)
+{
+	if (conn->in_failed)
+		return;
+	conn->in_failed = true;
+	conn->next_failed = group->failed;
+	group->failed = conn;
+}
+
+static unsigned int
+serve_failed(struct plx_conn_group *group)
+{
+	unsigned int did = 0;
+
+	for (struct plx_conn *conn; (conn = group->failed) != NULL; did++) {
+		group->failed = conn->next_failed;
+		conn->in_failed = false;
+		conn_fail_once(conn);
+	}
+	return did;
+}
+
 static void
 closing_append(struct plx_conn_group *group, struct plx_conn *conn)
 {
@@ -203,13 +230,30 @@ closing_append(struct plx_conn_group *group, struct plx_conn *conn)
 	group->closing.last = conn;
 }
 
-void
-conn_close_begin(struct plx_conn *conn)
+static void
+closing_begin(struct plx_conn *conn)
 {
 	conn_state_change(conn, PLX_CONN_DRAINING);
 	conn_update_limit(conn, &conn->sq);
 	conn_update_limit(conn, &conn->rq);
+	if (conn->in_closing)
+		return;
+	conn->in_closing = true;
 	closing_append(conn->group, conn);
+}
+
+void
+conn_close_begin(struct plx_conn *conn)
+{
+	conn->close_wanted = true;
+	closing_begin(conn);
+}
+
+void
+conn_drain_begin(struct plx_conn *conn)
+{
+	conn->drain_wanted = true;
+	closing_begin(conn);
 }
 
 /** One step for each closing connection. Callbacks may begin more closes: those wait for the next turn. */
@@ -246,6 +290,8 @@ plx_conn_group_once(struct plx_conn_group *group)
 		did += conn_group_expire(group);
 	if (group->waiters.first != NULL)
 		did += serve_waiters(group);
+	if (group->failed != NULL)
+		did += serve_failed(group);
 	did += plx_control_once(group->control);
 	if (group->closing.first != NULL)
 		did += serve_closing(group);

@@ -12,7 +12,7 @@
 #include "plx_conn.h"
 #include "plx_lane.h"
 
-/** Connections in one of the group's lists; each is in a list at most once (in_waiters, closing). */
+/** Connections in one of the group's lists; each is in a list at most once (in_waiters, in_closing). */
 struct conn_list {
 	struct plx_conn *first;
 	struct plx_conn *last;
@@ -25,6 +25,7 @@ struct plx_conn_group {
 	struct plx_lane *lane; /**< lane_op(), lane_close() and lane_cancel() words from other threads */
 	struct conn_list waiters; /**< linked by next_waiter */
 	struct conn_list closing; /**< linked by next_closing */
+	struct plx_conn *failed;  /**< linked by next_failed */
 	bool turning;		  /**< plx_conn_group_once() is running */
 	bool has_cancelled_early; /**< an op was to be cancelled before it came here: each that comes is looked at */
 	uint32_t nb_conns;	  /**< atomic */
@@ -44,6 +45,13 @@ lane_close(struct plx_conn *conn)
 	return (uintptr_t)conn | 1;
 }
 
+/** Likewise, to be drained. */
+static inline uintptr_t
+lane_drain(struct plx_conn *conn)
+{
+	return (uintptr_t)conn | 2;
+}
+
 #define LANE_CANCEL (UINT64_C(1) << 63)
 
 /** The op with @p id is to be cancelled: slot and generation have room, the pool is known. */
@@ -56,7 +64,7 @@ lane_cancel(uint64_t id)
 static inline bool
 lane_is_op(uintptr_t word)
 {
-	return !(word & (LANE_CANCEL | 1));
+	return !(word & (LANE_CANCEL | 3));
 }
 
 /** Leave the SGEs of no bytes out of the list of @p op, which has passed plx_conn_check(): some providers take 0 for 2^31. */
@@ -124,8 +132,23 @@ unsigned int conn_group_expire(struct plx_conn_group *group);
 /** Start to close @p conn, whose closing flag the caller has set; moved on by conn_close_once(). */
 void conn_close_begin(struct plx_conn *conn);
 
-/** Move a closing connection on. Returns true once it is CLOSED and its callback has run; it may be freed then. */
+/** Start to drain @p conn, whose draining flag the caller has set; likewise. */
+void conn_drain_begin(struct plx_conn *conn);
+
+/** Move a connection on that closes or drains. True once that is over and its callback has run; it may be freed then. */
 bool conn_close_once(struct plx_conn *conn);
+
+/** Settle what was taken and not posted. */
+void conn_fail_unposted(struct plx_conn *conn);
+
+/** op_queue's failed. */
+void conn_failed(struct plx_op_queue *q, const struct plx_op *op, const struct plx_wc *wc);
+
+/** Have conn_fail_once() called for @p conn in the next turn. */
+void conn_group_add_failed(struct plx_conn_group *group, struct plx_conn *conn);
+
+/** Tell what conn_failed() has noted. */
+void conn_fail_once(struct plx_conn *conn);
 
 /** op_queue's overtaken, for connections that have a lost_cb. */
 static inline void

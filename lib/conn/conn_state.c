@@ -8,8 +8,9 @@
 
 /** What can happen to a connection. */
 static const uint8_t may_become[NB_CONN_STATES] = {
-	[PLX_CONN_IDLE] = BIT(PLX_CONN_READY) | BIT(PLX_CONN_DRAINING),
-	[PLX_CONN_READY] = BIT(PLX_CONN_DRAINING),
+	[PLX_CONN_IDLE] = BIT(PLX_CONN_READY) | BIT(PLX_CONN_FAILED) | BIT(PLX_CONN_DRAINING),
+	[PLX_CONN_READY] = BIT(PLX_CONN_FAILED) | BIT(PLX_CONN_DRAINING),
+	[PLX_CONN_FAILED] = BIT(PLX_CONN_DRAINING),
 	[PLX_CONN_DRAINING] = BIT(PLX_CONN_CLOSED),
 };
 
@@ -51,7 +52,7 @@ conn_state_admits(const struct plx_conn *conn, const struct plx_op_queue *q)
 const char *
 plx_conn_state_name(unsigned int state)
 {
-	static const char *const names[] = {"idle", "ready", "draining", "closed"};
+	static const char *const names[] = {"idle", "ready", "failed", "draining", "closed"};
 
 	return state < NB_CONN_STATES ? names[state] : "unknown";
 }

@@ -154,7 +154,9 @@ carry_sges(struct plx_op *op, struct plx_submit_err *err)
 static uint16_t
 not_connected(const struct plx_conn *conn, struct plx_submit_err *err)
 {
-	*err = (struct plx_submit_err){.code = -ENOTCONN, .got = plx_conn_state(conn)};
+	enum plx_conn_state state = plx_conn_state(conn);
+
+	*err = (struct plx_submit_err){.code = state == PLX_CONN_FAILED ? -ECONNABORTED : -ENOTCONN, .got = state};
 	return 0;
 }
 
@@ -214,7 +216,7 @@ plx_conn_flush(struct plx_conn *conn)
 	if (rte_lcore_id() != conn->owner)
 		return -EPERM;
 	if (!conn_state_admits(conn, &conn->sq))
-		return -ENOTCONN;
+		return plx_conn_state(conn) == PLX_CONN_FAILED ? -ECONNABORTED : -ENOTCONN;
 	post_list(conn, &conn->sq, &conn->held, conn->held.nb, &code);
 	conn_update_limit(conn, &conn->sq);
 	return code;

@@ -12,11 +12,15 @@
  *   elsewhere:     submit ---> checks -> lane of the group --> owner: credit, post -> QP
  *                                                              (waits there, in order, for credit)
  *
- *   IDLE --bring_up--> READY --close--> DRAINING --> CLOSED --destroy--> gone
- *     '------------------------close------^
+ *   IDLE --bring_up--> READY --close, drain--> DRAINING --close--> CLOSED --destroy--> gone
+ *     |                  | '-error-> FAILED --------^
+ *     '------------------'-----------close, drain---'
  *
  * Taken or not. Every submitting call returns how many ops it took. A taken op gets exactly one completion. An op that
  * was not taken gets none, is unchanged, is still the caller's, and struct plx_submit_err says why.
+ *
+ * The first completion that is no success has taken the QP to ERR (IBA 10.3.1): nothing more is taken, what is in flight
+ * is flushed by the device, and failed_cb tells the cause, once. You close.
  *
  * Closing is asynchronous and never forced: the owner stops posting, the control thread takes the QP to ERR, the
  * owner drains, the control thread destroys the QP, what never completed is settled, every callback of the connection
@@ -62,6 +66,22 @@ typedef void (*plx_conn_closed_cb_t)(struct plx_conn *conn, void *arg);
  */
 typedef void (*plx_conn_lost_cb_t)(struct plx_conn *conn, const struct plx_op *op, void *arg);
 
+/** What made a connection fail: the first completion that is neither a success nor a flush, or a flush if no other came. */
+struct plx_conn_error {
+	enum plx_status status; /**< PLX_ST_SUCCESS: there was none */
+	enum plx_opcode kind;	/**< of the op */
+	uint64_t wr_id;		/**< plx_op_id() of the op */
+	uint32_t qp_num;
+	uint32_t vendor_err;
+	uint32_t raw_status;
+};
+
+/**
+ * The connection is FAILED: nothing is taken any more; what was not posted ended with PLX_ST_STOPPED. On the owner, in the
+ * group's turn behind the completion, once; not when a close or drain came first. May close.
+ */
+typedef void (*plx_conn_failed_cb_t)(struct plx_conn *conn, const struct plx_conn_error *error, void *arg);
+
 /** What a connection is made of. */
 struct plx_conn_conf {
 	struct plx_conn_group *group;
@@ -78,11 +98,13 @@ struct plx_conn_conf {
 	unsigned int max_queued;
 	plx_conn_closed_cb_t closed_cb; /**< may be NULL */
 	plx_conn_lost_cb_t lost_cb;	/**< may be NULL */
-	void *arg;			/**< of both; plx_conn_arg() */
+	plx_conn_failed_cb_t failed_cb; /**< may be NULL */
+	plx_conn_closed_cb_t drained_cb; /**< of plx_conn_drain(); may be NULL */
+	void *arg;			/**< of all; plx_conn_arg() */
 };
 
 /** What may follow what is drawn above, and stands as a table in conn_state.c. */
-enum plx_conn_state { PLX_CONN_IDLE, PLX_CONN_READY, PLX_CONN_DRAINING, PLX_CONN_CLOSED };
+enum plx_conn_state { PLX_CONN_IDLE, PLX_CONN_READY, PLX_CONN_FAILED, PLX_CONN_DRAINING, PLX_CONN_CLOSED };
 
 /**
  * What submit needs, first; what closing needs, behind. Fields are the library's; here because submit is inline.
@@ -114,11 +136,20 @@ struct plx_conn {
 	uint32_t max_queued;
 	bool in_waiters; /**< linked in the group's list of connections with waiting ops */
 	bool closing;	 /**< atomic: somebody asked for it */
+	bool draining;	 /**< atomic: likewise */
+	bool in_closing; /**< linked in the group's list of those on their way */
+	bool in_failed;	 /**< linked in the group's list of those that have failed */
+	bool close_wanted; /**< these four: owner */
+	bool drain_wanted;
+	bool drain_told;
+	bool error_logged;
+	bool failed_told;
 	bool used_elsewhere; /**< atomic: an op came from another lcore */
 	bool destroy_failed; /**< of the QP, while closing */
 	uint8_t close_step;
 	struct plx_conn *next_waiter;
 	struct plx_conn *next_closing;
+	struct plx_conn *next_failed;
 	struct plx_control_req control;
 	uint64_t deadline;   /**< ns of CLOCK_MONOTONIC: of the closing step that waits */
 	uint64_t seen_empty; /**< the CQ's counters when the QP was gone */
@@ -130,7 +161,11 @@ struct plx_conn {
 	unsigned int drain_ms;
 	plx_conn_closed_cb_t closed_cb;
 	plx_conn_lost_cb_t lost_cb;
+	plx_conn_failed_cb_t failed_cb;
+	plx_conn_closed_cb_t drained_cb;
 	void *arg;
+	struct plx_conn_error error;
+	uint64_t nb_flushed;
 };
 
 /**
@@ -168,6 +203,17 @@ int plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer);
  * -ENOTSUP: it was attached; plx_conn_detach() ends it. Any thread.
  */
 int plx_conn_close(struct plx_conn *conn);
+
+/**
+ * Take the QP to ERR and settle every op, each once, without closing yet: then drained_cb runs on the owner, behind the last
+ * callback. What the device flushes is told as flushed; what it has not by the time that conf.drain_ms gives it, the QP is
+ * destroyed for, and ends with PLX_ST_CONN_LOST. The connection is DRAINING from here on, plx_conn_close() ends it.
+ * 0; -EALREADY: draining, closing or closed; -EAGAIN, -ENOTSUP as plx_conn_close(). Any thread.
+ */
+int plx_conn_drain(struct plx_conn *conn);
+
+/** The first error of @p conn, PLX_ST_SUCCESS: none so far. Owner. */
+void plx_conn_first_error(const struct plx_conn *conn, struct plx_conn_error *error);
 
 /**
  * Free a connection that is CLOSED, or that is IDLE and never had an op (then its QP is destroyed here, on the control
@@ -216,7 +262,8 @@ plx_conn_old_value(const struct plx_conn *conn, const struct plx_op *op)
 /** Of one connection, both queues together. */
 struct plx_conn_stats {
 	uint64_t lost;	  /**< ops whose completion was overtaken and has not come */
-	uint64_t late;	  /**< ops that were lost, and then completed after all */
+	uint64_t late;	  /**< ops that were lost, and then settled after all */
+	uint64_t flushed; /**< completions with PLX_ST_WR_FLUSH_ERR */
 	uint32_t in_flight; /**< of both queues, without the lost ones */
 	uint32_t waiting; /**< taken from other lcores, without credit */
 };
@@ -355,7 +402,7 @@ plx_conn_post_kind_with(const struct plx_fast_ops *fast, struct plx_conn *conn, 
  * Returns how many were taken, the first ones. When fewer than @p n, *err has the reason of the first that was not:
  *   -EAGAIN    no room: the send queue is full (owner), or max_queued ops are queued (elsewhere); retry after progress
  *   -EBUSY     the op is posted already, or not prepared
- *   -ENOTCONN  not READY; -ENOTSUP the device does not have the operation, or the op is not signaled (its completion
+ *   -ENOTCONN  not READY; -ECONNABORTED: FAILED; -ENOTSUP the device does not have the operation, or the op is not signaled (its completion
  *              would never come), or has a deadline and @p conn was attached; -EINVAL the op's home is no home
  *   -EOVERFLOW -EMSGSIZE -ERANGE -ENOBUFS -E2BIG -EINVAL -EFAULT -EACCES   see plx_conn_check(), with got and limit
  *   other      what the provider said of the op

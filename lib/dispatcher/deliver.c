@@ -64,12 +64,21 @@ deliver_refuse(struct plx_dispatcher *d, struct plx_op *op, uint64_t wr_id)
 	count_shared(kind, 1);
 }
 
+/** What came is no success: whose queue it is may want to know. */
+static void
+note_failed(const struct plx_op *op, const struct plx_wc *wc)
+{
+	if (op->queue->failed != NULL && wc->status < PLX_ST_POST_FAILED)
+		op->queue->failed(op->queue, op, wc);
+}
+
 void
 result_fill_rest(struct plx_op *op, const struct plx_wc *wc)
 {
 	if (!plx_op_queue_is_none(op->queue))
 		op->qp_num = op->queue->qp_num;
 	if (wc->status != PLX_ST_SUCCESS) {
+		note_failed(op, wc);
 		op->byte_len = 0;
 		op->imm = 0;
 		op->wc_flags = 0;
@@ -116,6 +125,8 @@ owned_claim_watched(struct plx_dispatcher *d, struct plx_op *op, const struct pl
 		return NULL;
 	}
 	plx_op_queue_retire(op->queue, op);
+	if (wc->status != PLX_ST_SUCCESS && plx_op_is_split(op))
+		note_failed(op, wc);
 	if (plx_op_is_split(op)) { /* its holder may be reading the result: nothing is written */
 		plx_op_device_done(op);
 		count(&d->stats.late, 1);

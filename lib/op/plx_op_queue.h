@@ -72,6 +72,8 @@ struct plx_op_queue {
 	uint32_t qp_num;
 	uint32_t depth; /**< granted */
 	void (*overtaken)(struct plx_op_queue *q, struct plx_op *op); /**< told of each; may be NULL */
+	/** Told of each completion that a device gave and that is no success, before anybody else; may be NULL. */
+	void (*failed)(struct plx_op_queue *q, const struct plx_op *op, const struct plx_wc *wc);
 	struct plx_op *lost; /**< overtaken, unsettled; oldest first */
 	struct plx_op *lost_tail;
 	uint64_t nb_lost;    /**< ops ever overtaken */

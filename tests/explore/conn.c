@@ -443,6 +443,159 @@ held_and_two_succeeded(void)
 	explore_assert(uses[0].order < uses[1].order);
 }
 
+/* ---- deadlines, cancel, drain -------------------------------------------------------------- */
+
+static void
+submit_one_that_is_late(void)
+{
+	struct plx_op *op = prepare(0, WORKER, note_conn);
+
+	plx_op_set_deadline(op, 1);
+	explore_equal(plx_conn_submit(conn, op), 0);
+	nb_taken = 1;
+	explore_signal(flag(0));
+	owner_turn();
+	owner_turn();
+}
+
+static void
+submit_one_that_is_late_elsewhere(void)
+{
+	struct plx_op *op = prepare(0, WORKER, note_conn);
+
+	plx_op_set_deadline(op, 1);
+	explore_equal(plx_conn_submit(conn, op), 0);
+	nb_taken = 1;
+	turn();
+}
+
+static void
+submit_one_and_poll(void)
+{
+	explore_equal(submit(0, 1, WORKER), 1);
+	explore_signal(flag(0));
+	owner_turn();
+	owner_turn();
+}
+
+/** Whichever came first; and when both are through, the node is back, whoever let go of it last. */
+static void
+once_or(enum plx_status status)
+{
+	each_once();
+	explore_assert(uses[0].result.status == status || uses[0].result.status == PLX_ST_SUCCESS);
+	explore_assert(uses[0].result.status == PLX_ST_SUCCESS || uses[0].result.byte_len == 0);
+	explore_equal(d->deadlines.nb, 0);
+}
+
+static void
+once_or_late(void)
+{
+	once_or(PLX_ST_TIMED_OUT);
+}
+
+static void
+owner_turn_once(void)
+{
+	owner_turn();
+}
+
+static void
+once_too_late(void)
+{
+	each_once();
+	status_is(0, PLX_ST_TIMED_OUT);
+	explore_equal(fake_qp(qp)->sq.head, 0);
+}
+
+static void
+once_or_cancelled(void)
+{
+	once_or(PLX_ST_CANCELLED);
+}
+
+static void
+cancel_first(void)
+{
+	explore_await(flag(0));
+	explore_equal(plx_conn_cancel(conn, uses[0].id), 0);
+}
+
+static void
+late_or_orphan(void)
+{
+	struct plx_dispatcher_stats s;
+
+	plx_dispatcher_stats(d, &s);
+	explore_equal(nb_calls + s.orphans, 1);
+	explore_equal(plx_op_pool_in_use(d->pool), 0);
+	explore_equal(d->deadlines.nb, 0);
+	explore_equal(conn->sq.head, conn->sq.tail);
+}
+
+static void
+abandon_first(void)
+{
+	explore_await(flag(0));
+	explore_equal(plx_dispatcher_abandon(d, uses[0].id, WORKER), 0);
+}
+
+static unsigned int nb_drained;
+
+static void
+drained(struct plx_conn *c, void *arg)
+{
+	explore_equal(nb_calls, nb_taken);
+	nb_drained++;
+}
+
+static void
+begin_drain(void)
+{
+	begin();
+	nb_drained = 0;
+}
+
+static void
+setup_drain(void)
+{
+	setup();
+	conn->drained_cb = drained;
+}
+
+static void
+drain_and_two_turns(void)
+{
+	explore_equal(plx_conn_drain(conn), 0);
+	owner_turn();
+	owner_turn();
+}
+
+static void
+each_once_and_drained(void)
+{
+	each_once();
+	explore_equal(nb_drained, 1);
+	explore_equal(nb_closed, 0);
+	explore_equal(plx_conn_state(conn), PLX_CONN_DRAINING);
+}
+
+static void
+drain_then_close(void)
+{
+	explore_equal(plx_conn_drain(conn), 0);
+	owner_turn();
+	explore_equal(plx_conn_close(conn), 0);
+	owner_turn();
+}
+
+static void
+drained_and_closed(void)
+{
+	explore_equal(nb_drained, 1);
+	each_once_and_closed();
+}
+
 #define OWNS(fn)   {"owner", OWNER, fn, owner_turn}
 #define POLLS(fn)  {"owner", OWNER, fn, owner_and_device_turn}
 #define WORKS(fn)  {"worker", WORKER, fn, turn}
@@ -452,6 +605,9 @@ held_and_two_succeeded(void)
 	{.name = text, .setup = setup, .begin = begin, .check = end, .idle_rounds = 5, .actors = {__VA_ARGS__}}
 #define SILENT(text, end, ...)                                                                               \
 	{.name = text, .setup = setup_silent, .begin = begin, .check = end, .idle_rounds = 5, .actors = {__VA_ARGS__}}
+
+#define DRAIN(text, end, ...)                                                                                \
+	{.name = text, .setup = setup_drain, .begin = begin_drain, .check = end, .idle_rounds = 5, .actors = {__VA_ARGS__}}
 
 const struct explore_scenario explore_conn[] = {
 	CASE("conn_two_sends_complete", two_succeeded, OWNS(submit_two_and_poll), WORKS(turn_once),
@@ -477,5 +633,13 @@ const struct explore_scenario explore_conn[] = {
 	SILENT("conn_close_of_a_silent_device", lost, OWNS(submit_one_for_ever_then_close), WORKS(turn_once)),
 	SILENT("conn_close_of_a_slow_device", lost_or_not, OWNS(submit_one_for_ever_then_close), DEVICE(complete_one),
 		WORKS(turn_once)),
+	CASE("conn_deadline_meets_completion", once_or_late, OWNS(submit_one_that_is_late), DEVICE(complete_one), WORKS(turn_once)),
+	CASE("conn_deadline_meets_abandon", late_or_orphan, OWNS(submit_one_that_is_late), DEVICE(complete_one),
+		ALIEN_(abandon_first), {"worker", WORKER, NULL, turn}),
+	CASE("conn_deadline_passes_on_the_way", once_too_late, OWNS(owner_turn_once), WORKS(submit_one_that_is_late_elsewhere)),
+	CASE("conn_cancel_meets_completion_and_put", once_or_cancelled, OWNS(submit_one_and_poll), DEVICE(complete_one),
+		ALIEN_(cancel_first), {"worker", WORKER, NULL, turn}),
+	DRAIN("conn_drain_meets_submit_elsewhere", each_once_and_drained, OWNS(drain_and_two_turns), WORKS(submit_one_elsewhere)),
+	DRAIN("conn_drain_meets_close", drained_and_closed, OWNS(drain_then_close), WORKS(submit_one_elsewhere)),
 	{.name = NULL},
 };

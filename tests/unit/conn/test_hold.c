@@ -196,7 +196,8 @@ a_flush_on_a_qp_in_error_flushes_each_held_op_once(void **state)
 	assert_int_equal(plx_conn_flush(conn), 0);
 	rig_turn(&rig);
 	assert_int_equal(count.by_status[PLX_ST_WR_FLUSH_ERR], 5);
-	assert_int_equal(plx_op_queue_room(&conn->sq), 8);
+	assert_int_equal(conn->sq.head, conn->sq.tail);
+	assert_int_equal(plx_conn_state(conn), PLX_CONN_FAILED);
 }
 
 static void

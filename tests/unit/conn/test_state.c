@@ -12,14 +12,15 @@
 static void
 exactly_these_transitions_are_allowed(void **state)
 {
-	static const bool allowed[4][4] = {
-		[PLX_CONN_IDLE] = {[PLX_CONN_READY] = true, [PLX_CONN_DRAINING] = true},
-		[PLX_CONN_READY] = {[PLX_CONN_DRAINING] = true},
+	static const bool allowed[5][5] = {
+		[PLX_CONN_IDLE] = {[PLX_CONN_READY] = true, [PLX_CONN_FAILED] = true, [PLX_CONN_DRAINING] = true},
+		[PLX_CONN_READY] = {[PLX_CONN_FAILED] = true, [PLX_CONN_DRAINING] = true},
+		[PLX_CONN_FAILED] = {[PLX_CONN_DRAINING] = true},
 		[PLX_CONN_DRAINING] = {[PLX_CONN_CLOSED] = true},
 	};
 
-	for (unsigned int from = 0; from < 4; from++) {
-		for (unsigned int to = 0; to < 4; to++) {
+	for (unsigned int from = 0; from < 5; from++) {
+		for (unsigned int to = 0; to < 5; to++) {
 			struct plx_conn conn = {.state = (uint16_t)from};
 
 			assert_int_equal(conn_state_change(&conn, (enum plx_conn_state)to), allowed[from][to]);
@@ -31,9 +32,10 @@ exactly_these_transitions_are_allowed(void **state)
 static void
 receives_may_be_posted_before_ready_and_nothing_after(void **state)
 {
-	static const bool sends[] = {false, true, false, false}, recvs[] = {true, true, false, false};
+	static const bool sends[5] = {[PLX_CONN_READY] = true};
+	static const bool recvs[5] = {[PLX_CONN_IDLE] = true, [PLX_CONN_READY] = true};
 
-	for (unsigned int i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < 5; i++) {
 		struct plx_conn conn = {.state = (uint16_t)i};
 
 		assert_int_equal(conn_state_admits(&conn, &conn.sq), sends[i]);
@@ -90,8 +92,9 @@ a_close_that_meets_a_bring_up_is_not_forgotten(void **state)
 static void
 each_state_has_a_name_and_others_do_not(void **state)
 {
+	assert_string_equal(plx_conn_state_name(PLX_CONN_FAILED), "failed");
 	assert_string_equal(plx_conn_state_name(PLX_CONN_DRAINING), "draining");
-	assert_string_equal(plx_conn_state_name(4), "unknown");
+	assert_string_equal(plx_conn_state_name(PLX_CONN_CLOSED + 1), "unknown");
 }
 
 static const struct CMUnitTest tests[] = {
