@@ -6,7 +6,8 @@
  * its way; USES uses in all. The comment of each transition names the function of lib/ that does it.
  *
  *   owner:  pool -> PREPARED -> POSTED, armed ....... claim -> result -> lane of ops
- *   device:                            has it -> CQE, twice if it likes
+ *   device:                            has it -> CQE, twice if it likes; none of an unsignaled one, whose success the
+ *                                      completion of a later one tells
  *   abandoner:                         id -> lane of abandons
  *   home:   lane of ops: callback, or orphan: pool    lane of abandons: ORPHANED, or too late
  *
@@ -22,6 +23,9 @@
 #define ORPHAN_PUT_AT_ONCE	 5	/* the node goes back while the device has it */
 #define ORPHAN_NOT_PUT		 6	/* nobody gives the node back */
 #define COMPLETE_AND_PUT_TWICE	 7	/* home settles what it received, and again */
+#define IMPLIED_NOT_DISARMED	 8	/* an unsignaled op that is over leaves its device word as it is */
+#define IMPLIED_WHEREVER	 9	/* a completion ends unsignaled ops behind its own, too */
+#define TAIL_UNSIGNALED		10	/* the last op may be unsignaled, and nothing comes behind it */
 
 #define SLOTS 2
 #define USES  3
@@ -49,6 +53,7 @@ byte slot_of[USES];
 byte gen_of[USES];
 byte use_of[SLOTS];	/* the use that the slot is in */
 bool known[USES];	/* its id is out */
+bool unsignaled[USES];
 bool given_up[USES];	/* somebody gave up on it */
 
 /* plx_op_put_bulk(): a new generation; older ids are stale from here on */
@@ -111,13 +116,20 @@ proctype owner() {
 		ops[s].state = POSTED;
 		ops[s].armed = ops[s].gen;
 		/* the post call: the device has it, its id is out */
-		d_step {
+		atomic {
+			/* choose_signals(): only while there is a slot for the next one, which is signaled */
+			if
+			:: (nb_posted < USES - 1 && ops[1 - s].in_pool) || BREAK == TAIL_UNSIGNALED ->
+				unsignaled[nb_posted] = true
+			:: true
+			fi;
 			slot_of[nb_posted] = s;
 			gen_of[nb_posted] = ops[s].gen;
 			ops[s].in_device = true;
 			known[nb_posted] = true;
 			nb_posted++
 		}
+
 poll:		skip
 	/* plx_cq_poll(), plx_dispatcher_deliver_burst() */
 	:: cq ? s, g ->
@@ -128,6 +140,25 @@ poll:		skip
 			:: BREAK != NOT_DISARMED -> ops[s].armed = NONE
 			:: else
 			fi;
+			/* plx_op_queue_retire_out_of_order(): the unsignaled ones in front of it come first */
+			d_step {
+			i = 0;
+			do
+			:: i < USES && (i < use_of[s] || (BREAK == IMPLIED_WHEREVER && i > use_of[s])) ->
+				if
+				:: known[i] && unsignaled[i] && ops[slot_of[i]].armed == gen_of[i] ->
+					if
+					:: BREAK != IMPLIED_NOT_DISARMED -> ops[slot_of[i]].armed = NONE
+					:: else
+					fi;
+					ops[slot_of[i]].result = gen_of[i];
+					lane ! slot_of[i]
+				:: else
+				fi;
+				i++
+			:: else -> break
+			od
+			}
 			ops[s].result = g;		/* result_fill() */
 			lane ! s			/* handoff_send(): never full */
 		:: else					/* deliver_refuse(): stale or duplicate */
@@ -136,17 +167,27 @@ poll:		skip
 	od
 }
 
-/* Completes what it has, in any order; some of it a second time, at any later moment. */
+#define HAS(u) (known[u] && ops[slot_of[u]].in_device && ops[slot_of[u]].gen == gen_of[u])
+
+/* Done with use u; an unsignaled one says nothing. */
+inline complete(u) {
+	ops[slot_of[u]].in_device = false;
+	if
+	:: unsignaled[u]
+	:: else -> cq ! slot_of[u], gen_of[u]
+	fi
+}
+
+/*
+ * Completes what it has, in any order, but none before an unsignaled one that was posted earlier; some of it a second
+ * time, at any later moment, and the first perhaps though nobody asked.
+ */
 proctype device() {
-	byte u;
 	byte again = 1;
 	do
-	:: d_step { (nb_posted > 0 && known[0] && ops[slot_of[0]].in_device && ops[slot_of[0]].gen == gen_of[0]) -> u = 0 };
-		d_step { ops[slot_of[u]].in_device = false; cq ! slot_of[u], gen_of[u] }
-	:: d_step { (nb_posted > 1 && known[1] && ops[slot_of[1]].in_device && ops[slot_of[1]].gen == gen_of[1]) -> u = 1 };
-		d_step { ops[slot_of[u]].in_device = false; cq ! slot_of[u], gen_of[u] }
-	:: d_step { (nb_posted > 2 && known[2] && ops[slot_of[2]].in_device && ops[slot_of[2]].gen == gen_of[2]) -> u = 2 };
-		d_step { ops[slot_of[u]].in_device = false; cq ! slot_of[u], gen_of[u] }
+	:: d_step { HAS(0) -> complete(0) }
+	:: d_step { HAS(1) && !(HAS(0) && unsignaled[0]) -> complete(1) }
+	:: d_step { HAS(2) && !(HAS(0) && unsignaled[0]) && !(HAS(1) && unsignaled[1]) -> complete(2) }
 	/* a duplicate of the first, once it has been completed */
 	:: again > 0 && known[0] && !(ops[slot_of[0]].in_device && ops[slot_of[0]].gen == gen_of[0]) ->
 		again--;

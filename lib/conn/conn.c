@@ -11,6 +11,7 @@
 #include <rte_malloc.h>
 
 #include "conn_internal.h"
+#include "plx_clock.h"
 #include "plx_log.h"
 
 #define DEFAULT_DEPTH	 128
@@ -321,6 +322,14 @@ plx_conn_destroy(struct plx_conn *conn)
 	return 0;
 }
 
+static uint64_t
+stalled_ns(const struct plx_conn_stall *stall, const struct plx_op_queue *q)
+{
+	bool is = stall->since_ns != 0 && stall->tail == q->tail && plx_op_queue_room(q) == 0;
+
+	return is ? plx_clock_monotonic_ns() - stall->since_ns : 0;
+}
+
 void
 plx_conn_first_error(const struct plx_conn *conn, struct plx_conn_error *error)
 {
@@ -337,7 +346,12 @@ plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats)
 		.lost = lost - late,
 		.late = late,
 		.flushed = conn->nb_flushed,
+		.implied = sq->nb_implied,
 		.in_flight = (sq->head - sq->tail) + (rq->head - rq->tail),
 		.waiting = conn->waiting[0].nb + conn->waiting[1].nb,
+		.sends_most = sq->most,
+		.recvs_most = rq->most,
+		.exhausted = conn->nb_exhausted,
+		.stalled_ns = stalled_ns(&conn->stall[0], sq),
 	};
 }

@@ -5,9 +5,8 @@
 
 #include "conn_internal.h"
 
-/** Bytes of all SGEs; 64 bits are enough for any list that has a 32-bit count. */
-static uint64_t
-op_length(const struct plx_op *op)
+uint64_t
+conn_op_length(const struct plx_op *op)
 {
 	uint64_t len = 0;
 
@@ -61,7 +60,7 @@ refuse(struct plx_submit_err *err, int code, uint64_t got, uint64_t limit)
 static int
 check_sizes(const struct plx_conn *conn, const struct plx_op *op, struct plx_submit_err *err)
 {
-	uint64_t len = op_length(op);
+	uint64_t len = conn_op_length(op);
 
 	if (op->attention & PLX_OP_BAD_LENGTH)
 		return refuse(err, -EOVERFLOW, UINT64_C(1) << 32, UINT32_MAX);
@@ -106,7 +105,7 @@ plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const 
 	if (op->wr.opcode >= PLX_NB_OPCODES || !(kinds >> op->wr.opcode & 1))
 		return refuse(err, -ENOTSUP, op->wr.opcode, kinds);
 	/* Without a completion of its own it would pass for lost, and its node would not come back before the close. */
-	if (op->wr.opcode != PLX_OPCODE_RECV && !(op->wr.flags & PLX_WR_SIGNALED))
+	if (op->wr.opcode != PLX_OPCODE_RECV && !(op->wr.flags & (PLX_WR_SIGNALED | PLX_OP_LATE_OK)))
 		return refuse(err, -ENOTSUP, op->wr.flags, op->wr.flags | PLX_WR_SIGNALED);
 	if ((op->attention & PLX_OP_OWN_HOME) && !plx_dispatcher_has_home(conn->dispatcher, op->home))
 		return refuse(err, -EINVAL, op->home, conn->home);
@@ -115,8 +114,8 @@ plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const 
 	code = check_sizes(conn, op, err);
 	if (code != 0)
 		return code;
-	if (((op->attention & PLX_OP_BAD_ATOMIC) || op_is_atomic(op)) && op_length(op) != PLX_OP_ATOMIC_LEN)
-		return refuse(err, -EINVAL, op_length(op), 8);
+	if (((op->attention & PLX_OP_BAD_ATOMIC) || op_is_atomic(op)) && conn_op_length(op) != PLX_OP_ATOMIC_LEN)
+		return refuse(err, -EINVAL, conn_op_length(op), 8);
 	if (op->attention & PLX_OP_BAD_ALIGN)
 		return refuse(err, -EFAULT, op->wr.remote_addr % 8, 0);
 	if (op->attention & PLX_OP_BAD_RIGHTS)

@@ -19,6 +19,9 @@
  * A drain goes as far as DRAIN, waits in QUIET and TELL as EARLY and CALLBACKS do, tells, and rests until a close comes. Where
  * the device has not flushed all by then it goes on like a close, and rests with its QP gone.
  *
+ * Unsignaled ops at the end of the send queue that had succeeded would say nothing. So DRAIN posts a signaled op behind
+ * them, which is flushed.
+ *
  * What never completed is settled only when the QP is gone and every completion that was in the CQ then has been seen.
  * A QP that cannot be destroyed is tried again and again: until it is gone the device may touch its ops' buffers.
  */
@@ -61,6 +64,7 @@ control_done(struct plx_control_req *req)
 	if (conn->close_step == TO_ERROR_ASKED) {
 		if (req->result != 0)
 			PLX_LOG(ERR, "QP %u: cannot be taken to ERR: error %d", conn->sq.qp_num, -req->result);
+		conn->in_error = req->result == 0;
 		conn->deadline = deadline_after_ms(conn->drain_ms);
 		conn->close_step = DRAIN;
 		return;
@@ -205,6 +209,8 @@ conn_close_once(struct plx_conn *conn)
 		ask(conn, control_to_error, TO_ERROR_ASKED);
 		return false;
 	case DRAIN:
+		if (conn->in_error)
+			conn_signal_tail(conn); /* each turn, until it could */
 		if (!flushed(conn) && !deadline_passed(conn))
 			return false;
 		conn->close_step = drained(conn) ? QUIET : DESTROY;

@@ -132,10 +132,10 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 			plx_dispatcher_fail(conn->dispatcher, ops[i], PLX_ST_STOPPED, 0);
 		return;
 	}
-	conn_update_limit(conn, q);
-	if (n <= plx_op_queue_room(q)) {
+	if (n <= conn_room(conn, q)) {
 		conn_unqueue(conn, n);
 		conn_post_taken(conn, q, ops, (uint16_t)n);
+		conn_update_limit(conn, q);
 		return;
 	}
 	for (unsigned int i = 0; i < n; i++)

@@ -85,6 +85,18 @@ conn_waiting(struct plx_conn *conn, const struct plx_op_queue *q)
 /** Let submits take the fast path again, or not, by state, waiting and held ops. */
 void conn_update_limit(struct plx_conn *conn, struct plx_op_queue *q);
 
+/** Ops that a submit on the owner may post on @p q now, nobody being before it. */
+uint32_t conn_room(struct plx_conn *conn, const struct plx_op_queue *q);
+
+/** Bytes of all SGEs; 64 bits are enough for any list that has a 32-bit count. */
+uint64_t conn_op_length(const struct plx_op *op);
+
+/**
+ * If unsignaled ops are the last on the send queue, whose QP is in ERR, post a signaled one behind them: it is flushed
+ * when they are over, so that nothing waits for them in vain. -EAGAIN: no credit or no op now, ask again.
+ */
+int conn_signal_tail(struct plx_conn *conn);
+
 /** Post @p n ops that were taken before, n <= room; what the post does not take completes with PLX_ST_POST_FAILED. */
 int conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n);
 

@@ -5,14 +5,25 @@
 #include <string.h>
 
 #include "conn_internal.h"
+#include "plx_clock.h"
+
+/** Whether a submit on the owner may post on @p q without looking further: nobody is before it. */
+static bool
+is_open(struct plx_conn *conn, const struct plx_op_queue *q)
+{
+	return conn_state_admits(conn, q) && conn_waiting(conn, q)->nb == 0 && (q == &conn->rq || conn->held.nb == 0);
+}
 
 void
 conn_update_limit(struct plx_conn *conn, struct plx_op_queue *q)
 {
-	bool open = conn_state_admits(conn, q) && conn_waiting(conn, q)->nb == 0 &&
-		    (q == &conn->rq || conn->held.nb == 0);
+	q->limit = is_open(conn, q) ? q->most : 0;
+}
 
-	q->limit = open ? q->depth : 0;
+uint32_t
+conn_room(struct plx_conn *conn, const struct plx_op_queue *q)
+{
+	return is_open(conn, q) ? plx_op_queue_room(q) : 0;
 }
 
 /** What a post said, as -errno. Backends of users say it as providers do: errno, -errno, or -1 and errno; or not at all. */
@@ -46,10 +57,40 @@ plx_conn_post_undo(struct plx_op_queue *q, struct plx_op **ops, uint16_t taken, 
 	*err = (struct plx_submit_err){.code = post_code(code), .index = taken, .got = ready - taken};
 }
 
+/** Whether @p op has not asked for a completion of its own. With a deadline it has: it is to be over in time. */
+static bool
+can_be_late(const struct plx_op *op)
+{
+	return (op->wr.flags & PLX_OP_LATE_OK) && op->wr.opcode != PLX_OPCODE_RECV &&
+	       !((op->attention & PLX_OP_OWN_MORE) && op->deadline != 0);
+}
+
+/**
+ * Which of @p ops, the next to be posted, behind @p run unsignaled ones, ask for a completion: each that must, the last,
+ * so that no chain ends in silence, and one in every half queue, so that there is always credit on its way. No other flag changes.
+ */
+static void
+choose_signals(const struct plx_op_queue *q, struct plx_op **ops, uint16_t n, uint32_t run)
+{
+	for (uint16_t i = 0; i < n; i++) {
+		struct plx_op *op = ops[i];
+
+		if (!can_be_late(op) || i + 1 == n || (run + 2) * 2 > q->depth) {
+			run = 0;
+			continue;
+		}
+		op->wr.flags &= (uint8_t)~PLX_WR_SIGNALED;
+		op->byte_len = (uint32_t)conn_op_length(op); /* the list may be gone when it is over */
+		run++;
+	}
+}
+
 uint16_t
 plx_conn_take_rest(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t at, uint16_t n,
 	struct plx_submit_err *err)
 {
+	const uint16_t first = at;
+
 	for (; at < n; at++) {
 		struct plx_op *op = ops[at];
 
@@ -64,6 +105,8 @@ plx_conn_take_rest(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op 
 		q->slots[op->seq & q->mask] = op;
 		conn_arm(conn, op);
 	}
+	/* In front of the first odd one all are signaled. */
+	choose_signals(q, ops + first, at - first, first == 0 ? plx_op_queue_unsignaled_tail(q) : 0);
 	return at;
 }
 
@@ -76,6 +119,7 @@ conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **o
 	uint16_t posted;
 	int code = 0;
 
+	choose_signals(q, ops, n, plx_op_queue_unsignaled_tail(q));
 	for (uint16_t i = 0; i < n; i++) {
 		ops[i]->seq = q->head;
 		q->slots[q->head++ & q->mask] = ops[i];
@@ -86,12 +130,39 @@ conn_post_taken(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **o
 	posted = q == &conn->sq ? conn->fast->post_send(conn->qp, wrs, n, &code)
 				: conn->fast->post_recv(conn->qp, wrs, n, &code);
 	q->head -= n - posted;
+	plx_op_queue_note_most(q);
 	if (posted < n)
 		code = post_code(code);
 	for (uint16_t i = posted; i < n; i++)
 		plx_dispatcher_fail(conn->dispatcher, ops[i], PLX_ST_POST_FAILED, code);
 	plx_dispatcher_post_end(conn->dispatcher);
 	return posted == n ? 0 : code;
+}
+
+static void
+marker_done(struct plx_op *op, void *arg)
+{
+	plx_op_put(op);
+}
+
+int
+conn_signal_tail(struct plx_conn *conn)
+{
+	struct plx_op_queue *q = &conn->sq;
+	struct plx_op *op;
+
+	if (plx_op_queue_unsignaled_tail(q) == 0)
+		return 0;
+	if (q->head - q->tail == q->depth)
+		return -EAGAIN;
+	op = plx_op_get(conn->dispatcher->pool);
+	if (op == NULL)
+		return -EAGAIN;
+	/* Any operation that the device knows: in ERR none is executed. */
+	plx_op_prep(op, (enum plx_opcode)rte_bsf32(conn->kinds), NULL, 0, 0, marker_done, NULL);
+	op->queue = q;
+	plx_op_posted(op, (uint16_t)conn->owner);
+	return conn_post_taken(conn, q, &op, 1);
 }
 
 /** Credit for ops that are not held: those have theirs already, whoever posts before they are flushed. */
@@ -282,6 +353,19 @@ submit_elsewhere(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **
 	return sent;
 }
 
+/** A submit finds @p q full, or others before it: count, and note since when nothing has completed. */
+static void
+exhausted(struct plx_conn *conn, const struct plx_op_queue *q)
+{
+	struct plx_conn_stall *stall = &conn->stall[q == &conn->rq];
+
+	conn->nb_exhausted++;
+	if (stall->since_ns != 0 && stall->tail == q->tail)
+		return;
+	stall->tail = q->tail;
+	stall->since_ns = plx_clock_monotonic_ns();
+}
+
 /** On the owner: in chains, as far as there is credit. */
 static uint16_t
 submit_here(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
@@ -289,18 +373,21 @@ submit_here(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, 
 {
 	uint16_t taken = 0;
 
-	conn_update_limit(conn, q); /* the connection may have come up since */
 	while (taken < n) {
-		uint32_t most = RTE_MIN(plx_op_queue_room(q), (uint32_t)PLX_POST_BURST);
+		uint32_t most = RTE_MIN(conn_room(conn, q), (uint32_t)PLX_POST_BURST);
 		uint16_t chunk = (uint16_t)RTE_MIN(most, (uint32_t)(n - taken));
 		uint16_t got;
 
 		if (chunk == 0) {
+			exhausted(conn, q);
 			*err = (struct plx_submit_err){
 				.code = -EAGAIN, .index = taken, .got = n - taken, .limit = q->depth};
 			break;
 		}
+		q->limit = q->depth;
 		got = plx_conn_post_burst_with(conn->fast, conn, q, ops + taken, chunk, err);
+		plx_op_queue_note_most(q);
+		conn_update_limit(conn, q);
 		taken += got;
 		if (got < chunk) {
 			err->index = taken;

@@ -22,6 +22,17 @@
  * The first completion that is no success has taken the QP to ERR (IBA 10.3.1): nothing more is taken, what is in flight
  * is flushed by the device, and failed_cb tells the cause, once. You close.
  *
+ * Late completion. An op with PLX_OP_LATE_OK may be posted unsignaled, which costs the device no completion. It succeeds
+ * when a later op of its queue completes: its callback runs on its home, just before that one's, in the queue's order.
+ * If it fails it has a completion of its own, and those in front of it have succeeded.
+ *
+ *      submit_burst   l  l  l  l  l  l      l: PLX_OP_LATE_OK
+ *      posted         u  u  u  u  u  S      u unsignaled, S signaled: the last of each chained post, and one in every
+ *      completions                   1      half queue, so that nothing ends in silence and credit keeps coming back
+ *
+ * What nobody waits for is abandoned right after the submit (plx_op_abandon()): its node goes back to the pool then. Where
+ * the device takes only the front of a chain, its last ops may be unsignaled: they end with the next submit, or with the close.
+ *
  * Closing is asynchronous and never forced: the owner stops posting, the control thread takes the QP to ERR, the
  * owner drains, the control thread destroys the QP, what never completed is settled, every callback of the connection
  * returns wherever it runs, and then closed_cb runs on the owner, last.
@@ -103,6 +114,12 @@ struct plx_conn_conf {
 	void *arg;			/**< of all; plx_conn_arg() */
 };
 
+/** Since when a full queue has seen no completion: both as they were when a submit was refused. */
+struct plx_conn_stall {
+	uint64_t since_ns; /**< CLOCK_MONOTONIC; 0: never */
+	uint32_t tail;
+};
+
 /** What may follow what is drawn above, and stands as a table in conn_state.c. */
 enum plx_conn_state { PLX_CONN_IDLE, PLX_CONN_READY, PLX_CONN_FAILED, PLX_CONN_DRAINING, PLX_CONN_CLOSED };
 
@@ -146,6 +163,7 @@ struct plx_conn {
 	bool failed_told;
 	bool used_elsewhere; /**< atomic: an op came from another lcore */
 	bool destroy_failed; /**< of the QP, while closing */
+	bool in_error;	     /**< the QP, taken there by a close */
 	uint8_t close_step;
 	struct plx_conn *next_waiter;
 	struct plx_conn *next_closing;
@@ -155,6 +173,8 @@ struct plx_conn {
 	uint64_t seen_empty; /**< the CQ's counters when the QP was gone */
 	uint64_t seen_polled;
 	uint64_t *marks;
+	uint64_t nb_exhausted;	/**< submits on the owner that were told -EAGAIN */
+	struct plx_conn_stall stall[2]; /**< of sends and receives */
 	uint32_t nb_cqes; /**< reserved in the CQ */
 	struct plx_qp_path path;
 	uint32_t atomic_big_endian; /**< the device's capability */
@@ -264,8 +284,17 @@ struct plx_conn_stats {
 	uint64_t lost;	  /**< ops whose completion was overtaken and has not come */
 	uint64_t late;	  /**< ops that were lost, and then settled after all */
 	uint64_t flushed; /**< completions with PLX_ST_WR_FLUSH_ERR */
+	uint64_t implied; /**< unsignaled ops (PLX_OP_LATE_OK) that the completion of a later op ended */
 	uint32_t in_flight; /**< of both queues, without the lost ones */
 	uint32_t waiting; /**< taken from other lcores, without credit */
+	uint32_t sends_most; /**< of the send queue, in flight at once: at most the granted depth */
+	uint32_t recvs_most; /**< likewise; with the sends at most plx_conn_cqes() */
+	uint64_t exhausted;  /**< submits on the owner that found no room and were told -EAGAIN */
+	/**
+	 * ns since which a submit finds the send queue full and nothing completes; 0 if something has. A flow control
+	 * that waits in a circle shows itself here: this grows, where with a slow peer it falls back.
+	 */
+	uint64_t stalled_ns;
 };
 
 /** Counters of @p conn. Owner. */

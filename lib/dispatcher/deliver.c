@@ -64,11 +64,14 @@ deliver_refuse(struct plx_dispatcher *d, struct plx_op *op, uint64_t wr_id)
 	count_shared(kind, 1);
 }
 
-/** What came is no success: whose queue it is may want to know. */
+/** What came is no success: whose queue it is may want to know. From a failed op on each of the queue has a completion. */
 static void
 note_failed(const struct plx_op *op, const struct plx_wc *wc)
 {
-	if (op->queue->failed != NULL && wc->status < PLX_ST_POST_FAILED)
+	if (wc->status >= PLX_ST_POST_FAILED || plx_op_queue_is_none(op->queue))
+		return; /* a status of ours says nothing of those behind */
+	op->queue->in_error = true;
+	if (op->queue->failed != NULL)
 		op->queue->failed(op->queue, op, wc);
 }
 
@@ -90,6 +93,17 @@ result_fill_rest(struct plx_op *op, const struct plx_wc *wc)
 		op->inv_rkey = wc->inv_rkey;
 }
 
+/**
+ * @p op is over, in the books of its queue. Unsignaled ops before it are so too, and go in front of all that is not home
+ * yet; with something on that list @p op is not called back before them.
+ */
+static inline void
+owned_retire(struct plx_dispatcher *d, struct plx_op *op)
+{
+	if (__builtin_expect(plx_op_queue_retire(op->queue, op, &d->early), 0))
+		d->detours |= PLX_DISPATCHER_EARLY;
+}
+
 /** A completion that does not name the QP that its op is posted on. Whether it is for the op all the same. */
 static __attribute__((noinline)) bool
 owned_misnamed(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc *wc)
@@ -97,7 +111,7 @@ owned_misnamed(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc 
 	if (plx_op_queue_is_none(op->queue))
 		return true;
 	if (wc->no_qp_num) {
-		plx_op_queue_retire(op->queue, op);
+		owned_retire(d, op);
 		return true;
 	}
 	plx_op_arm(op);
@@ -124,7 +138,7 @@ owned_claim_watched(struct plx_dispatcher *d, struct plx_op *op, const struct pl
 		count(&d->stats.misrouted, 1);
 		return NULL;
 	}
-	plx_op_queue_retire(op->queue, op);
+	owned_retire(d, op);
 	if (wc->status != PLX_ST_SUCCESS && plx_op_is_split(op))
 		note_failed(op, wc);
 	if (plx_op_is_split(op)) { /* its holder may be reading the result: nothing is written */
@@ -153,7 +167,7 @@ owned_claim(struct plx_dispatcher *d, const struct plx_op_pool *pool, const stru
 		return owned_claim_watched(d, op, wc);
 	if (__builtin_expect(op->queue->qp_num != wc->qp_num, 0))
 		return owned_misnamed(d, op, wc) ? op : NULL;
-	plx_op_queue_retire(op->queue, op);
+	owned_retire(d, op);
 	return op;
 }
 
@@ -169,18 +183,6 @@ owned_send(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 	handoff_flush(out);
 	if (__builtin_expect(!home_settle(op), 0))
 		count(&d->own->nb_orphans, 1);
-}
-
-/** The same, unless a post call is running, or earlier ops still wait for that. Nobody sees them before. */
-static inline void
-owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
-{
-	if (__builtin_expect(d->detours != 0, 0)) {
-		plx_op_list_append(&d->early, op);
-		d->detours |= PLX_DISPATCHER_EARLY;
-	} else {
-		owned_send(d, op, out);
-	}
 }
 
 void
@@ -205,6 +207,20 @@ plx_dispatcher_run_early(struct plx_dispatcher *d)
 	d->running_early = false;
 }
 
+/** The same, unless a post call is running, or earlier ops still wait: nobody sees it before those. */
+static inline void
+owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
+{
+	if (__builtin_expect(d->detours == 0, 1)) {
+		owned_send(d, op, out);
+		return;
+	}
+	plx_op_list_append(&d->early, op);
+	d->detours |= PLX_DISPATCHER_EARLY;
+	handoff_flush(out);
+	plx_dispatcher_run_early(d);
+}
+
 /** The rest of a burst: @p op, which is settled, and what is behind it. Returns how many were refused. */
 static __attribute__((noinline)) unsigned int
 owned_deliver_rest(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc *wcs, const struct plx_wc *end)
@@ -212,13 +228,14 @@ owned_deliver_rest(struct plx_dispatcher *d, struct plx_op *op, const struct plx
 	unsigned int refused = 0;
 	struct handoff out;
 
-	plx_dispatcher_run_early(d); /* those came before */
 	handoff_begin(&out);
 	owned_route(d, op, &out);
 	for (; wcs != end; wcs++) {
 		op = owned_claim(d, d->pool, wcs);
 		if (__builtin_expect(op == NULL, 0)) {
 			refused++;
+			handoff_flush(&out);
+			plx_dispatcher_run_early(d);
 			continue;
 		}
 		result_fill(op, wcs);

@@ -134,7 +134,11 @@ void
 plx_op_prepared_again(struct plx_op *op)
 {
 	uint16_t home = op->attention & PLX_OP_OWN_HOME ? op->home : PLX_HOME_ANY;
-	uint8_t flags = op->wr.flags != PLX_WR_SIGNALED ? PLX_OP_OWN_FLAGS : 0;
+	uint8_t flags;
+
+	if (op->wr.flags & PLX_OP_LATE_OK)
+		op->wr.flags |= PLX_WR_SIGNALED; /* the next post decides anew */
+	flags = op->wr.flags != PLX_WR_SIGNALED ? PLX_OP_OWN_FLAGS : 0;
 
 	plx_op_set_custody(op, PLX_OP_CUSTODY(home, PLX_OP_PREPARED, op->attention | flags));
 }

@@ -36,7 +36,7 @@ plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id)
 		return -ENOMEM;
 	q->mask = size - 1;
 	q->depth = depth;
-	q->limit = depth;
+	/* limit and most are 0: the first post moves them. */
 	return 0;
 }
 
@@ -95,14 +95,34 @@ lost_remove(struct plx_op_queue *q, struct plx_op *op)
 		q->lost_tail = op->prev;
 }
 
-/** Nobody waits any more for one that was settled early: what the device did with it, it has done. */
+/** An unsignaled op succeeded: the result that the device does not give. byte_len stands there since the post. */
 static void
-overtake(struct plx_op_queue *q, struct plx_op *op)
+over_append(struct plx_op_queue *q, struct plx_op *op, struct plx_op_list *over)
 {
-	if (plx_op_is_split(op))
+	plx_op_disarm(op);
+	op->imm = 0;
+	op->qp_num = q->qp_num;
+	op->status = PLX_ST_SUCCESS;
+	op->reported = op->wr.opcode;
+	op->wc_flags = 0;
+	q->nb_implied++;
+	plx_op_list_append(over, op);
+}
+
+/** A later op's completion came before one of @p op. Whether that was its success. */
+static bool
+overtake(struct plx_op_queue *q, struct plx_op *op, struct plx_op_list *over)
+{
+	if (plx_op_is_split(op)) {
+		/* Nobody waits any more for one that was settled early: what the device did with it, it has done. */
 		plx_op_device_done(op);
-	else
+	} else if (plx_op_is_unsignaled(op) && !q->in_error) {
+		over_append(q, op, over);
+		return true;
+	} else {
 		lost_append(q, op);
+	}
+	return false;
 }
 
 /** Whether @p op, which is posted on @p q, is not on the lost list. */
@@ -113,14 +133,27 @@ is_in_flight(const struct plx_op_queue *q, const struct plx_op *op)
 	return op->seq - q->tail < q->head - q->tail && q->slots[op->seq & q->mask] == op;
 }
 
-void
-plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op)
+bool
+plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op, struct plx_op_list *over)
 {
+	bool any = false;
+
 	if (plx_op_queue_is_none(q) || plx_op_queue_forget_lost(q, op))
-		return;
+		return false;
 	while (q->tail != op->seq)
-		overtake(q, q->slots[q->tail++ & q->mask]);
+		any |= overtake(q, q->slots[q->tail++ & q->mask], over);
 	q->tail++;
+	return any;
+}
+
+uint32_t
+plx_op_queue_unsignaled_tail(const struct plx_op_queue *q)
+{
+	uint32_t n = 0;
+
+	while (n != q->head - q->tail && plx_op_is_unsignaled(q->slots[(q->head - 1 - n) & q->mask]))
+		n++;
+	return n;
 }
 
 bool

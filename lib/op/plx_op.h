@@ -93,6 +93,13 @@ enum plx_op_state {
 
 #define PLX_OP_ATOMIC_LEN 8 /**< bytes that an atomic changes, and brings */
 
+/**
+ * Of wr.flags, and for no device: the op may be posted unsignaled, as the connection sees fit. Such a one completes, with
+ * success, when the completion of a later op of its queue comes, just before that one; on an error it has its own.
+ * plx_conn.h says which are signaled all the same. Of a receive it means nothing.
+ */
+#define PLX_OP_LATE_OK 0x80
+
 /** No particular home: the callback runs on the lcore that delivers. */
 #define PLX_HOME_ANY 0xffff
 
@@ -335,7 +342,7 @@ plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
 	plx_op_note(op, PLX_OP_OWN_MORE);
 }
 
-/** Add PLX_WR_FENCE, _SOLICITED, _INLINE to a prepared op. */
+/** Add PLX_WR_FENCE, _SOLICITED, _INLINE, PLX_OP_LATE_OK to a prepared op. */
 PLX_INLINE void
 plx_op_add_flags(struct plx_op *op, uint8_t flags)
 {
@@ -378,6 +385,13 @@ int plx_op_again(struct plx_op *op);
 void plx_op_prepared_again(struct plx_op *op);
 
 /* ---- for lib/dispatcher and lib/conn: the two sides of the state machine -------------------- */
+
+/** Whether the device says nothing of a posted @p op unless it fails. */
+PLX_INLINE bool
+plx_op_is_unsignaled(const struct plx_op *op)
+{
+	return !(op->wr.flags & PLX_WR_SIGNALED) && op->wr.opcode != PLX_OPCODE_RECV;
+}
 
 /** Into custody, on its way to complete on lcore @p home unless it has a home of its own. */
 PLX_INLINE void

@@ -9,12 +9,23 @@
  * The books of one work queue: what is posted on it, in order, and how much room is left.
  *
  *      slots   | . | . | 7 | 8 | 9 | 10| . | . |
- *                        ^tail           ^head       room = limit - (head - tail)
+ *                        ^tail           ^head       room = depth - (head - tail)
  *
  * Credit comes from the granted depth and these two counters, never from a provider's ENOMEM. An op
  * is found by its wr_id; the order here serves accounting alone: RC completes a queue in order (IBA 10.8.6), so a
- * completion says that every op before it is over. Those whose completion did not come are lost: their slots
- * are free again, the ops stay in custody on the lost list until the QP is destroyed, or until the completion comes late.
+ * completion says that every op before it is over:
+ *
+ *      slots   | u | u | s | u | S | . |		S completes: both u in front of it succeeded, s is lost, u succeeded
+ *
+ *      u unsignaled   it would have had a completion of its own had it failed; so this is its success
+ *      s signaled     its completion did not come. Its slot is free again; it stays in custody on the lost list until
+ *                     the QP is destroyed, or until the completion comes late
+ *
+ * Once an op of the queue has failed, each one behind it completes, as flushed, whatever it asked for. An unsignaled one
+ * that is overtaken then is lost too.
+ *
+ * The most that were posted at once is known without counting: it is the limit that a submit is held against, and who
+ * would pass it takes the slow path, which moves it, up to the depth.
  *
  * Threads: the owner lcore only.
  *
@@ -66,11 +77,13 @@ bool plx_op_list_remove(struct plx_op_list *list, struct plx_op *op);
 struct plx_op_queue {
 	uint32_t head;	/**< posts so far */
 	uint32_t tail;	/**< posts before this one are over */
-	uint32_t limit; /**< depth; or 0: submitters must take the slow path */
+	uint32_t limit; /**< most; or 0: submitters must take the slow path */
 	uint32_t mask;
 	struct plx_op **slots;
 	uint32_t qp_num;
 	uint32_t depth; /**< granted */
+	uint32_t most;	/**< ops that were posted at once */
+	bool in_error;	/**< a completion said so */
 	void (*overtaken)(struct plx_op_queue *q, struct plx_op *op); /**< told of each; may be NULL */
 	/** Told of each completion that a device gave and that is no success, before anybody else; may be NULL. */
 	void (*failed)(struct plx_op_queue *q, const struct plx_op *op, const struct plx_wc *wc);
@@ -78,6 +91,7 @@ struct plx_op_queue {
 	struct plx_op *lost_tail;
 	uint64_t nb_lost;    /**< ops ever overtaken */
 	uint64_t nb_late;    /**< of those, ops that were settled after all: completion or deadline came */
+	uint64_t nb_implied; /**< unsignaled ops that a later one's completion ended */
 };
 
 /**
@@ -114,7 +128,7 @@ int plx_op_queue_init(struct plx_op_queue *q, uint32_t depth, int socket_id);
 /** Free what init took; nothing is posted there any more. */
 void plx_op_queue_fini(struct plx_op_queue *q);
 
-/** Whether @p n more posts fit; never when submitters must take the slow path. */
+/** Whether @p n more posts fit, and are no more than there ever were; never when submitters must take the slow path. */
 PLX_INLINE bool
 plx_op_queue_fits(const struct plx_op_queue *q, uint16_t n)
 {
@@ -125,9 +139,15 @@ plx_op_queue_fits(const struct plx_op_queue *q, uint16_t n)
 PLX_INLINE uint32_t
 plx_op_queue_room(const struct plx_op_queue *q)
 {
-	uint32_t used = q->head - q->tail;
+	return q->depth - (q->head - q->tail);
+}
 
-	return q->limit > used ? q->limit - used : 0;
+/** So many ops are posted now: remember the most. */
+PLX_INLINE void
+plx_op_queue_note_most(struct plx_op_queue *q)
+{
+	if (q->head - q->tail > q->most)
+		q->most = q->head - q->tail;
 }
 
 /** Whether an op of the queue is still in the device's hands. */
@@ -137,17 +157,23 @@ plx_op_queue_idle(const struct plx_op_queue *q)
 	return q->head == q->tail && q->lost == NULL;
 }
 
-/** Cold half of plx_op_queue_retire(): @p op overtook others, or was overtaken itself. */
-void plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op);
+/** Unsignaled ops behind the last signaled one that is in flight. */
+uint32_t plx_op_queue_unsignaled_tail(const struct plx_op_queue *q);
 
-/** The completion of @p op, posted on @p q, is here. */
-PLX_INLINE void
-plx_op_queue_retire(struct plx_op_queue *q, struct plx_op *op)
+/** Cold half of plx_op_queue_retire(): @p op overtook others, or was overtaken itself. */
+bool plx_op_queue_retire_out_of_order(struct plx_op_queue *q, struct plx_op *op, struct plx_op_list *over);
+
+/**
+ * The completion of @p op, posted on @p q, is here. Whether unsignaled ops before it are over too: then they stand on
+ * @p over, oldest first, out of the device's hands and with their results, to be settled before @p op.
+ */
+PLX_INLINE bool
+plx_op_queue_retire(struct plx_op_queue *q, struct plx_op *op, struct plx_op_list *over)
 {
-	if (__builtin_expect(op->seq == q->tail, 1))
-		q->tail++;
-	else
-		plx_op_queue_retire_out_of_order(q, op);
+	if (__builtin_expect(op->seq != q->tail, 0))
+		return plx_op_queue_retire_out_of_order(q, op, over);
+	q->tail++;
+	return false;
 }
 
 /** Take @p op, posted on @p q, off the lost list, to be settled without its completion; false: it is not there. */

@@ -15,7 +15,8 @@
  * The control thread is lib/control's own, an actor that waits for requests.
  */
 
-#define DEPTH 2
+#define DEPTH	   2
+#define DEPTH_LATE 4 /* the least with half a queue to leave unsignaled */
 
 static void
 note_conn(struct plx_op *op, void *arg)
@@ -31,6 +32,7 @@ static struct plx_conn_group *group;
 static struct plx_conn *conn;
 static struct plx_qp *qp;
 static unsigned int nb_closed, nb_taken;
+static bool given_up; /* a use may end without a callback */
 static int closes[2];
 
 static void
@@ -38,6 +40,7 @@ begin(void)
 {
 	world_begin();
 	nb_closed = nb_taken = 0;
+	given_up = false;
 	closes[0] = closes[1] = 0;
 }
 
@@ -45,7 +48,7 @@ begin(void)
 static void
 closed(struct plx_conn *c, void *arg)
 {
-	explore_equal(nb_calls, nb_taken);
+	explore_assert(given_up || nb_calls == nb_taken);
 	explore_equal(dev->nb_destroyed, 1);
 	nb_closed++;
 	c->arg = NULL; /* the connection is the application's: no callback may still read it */
@@ -54,19 +57,19 @@ closed(struct plx_conn *c, void *arg)
 static void
 count_posted(struct fake_qp *fake, uint64_t wr_id)
 {
-	explore_assert(fake->sq.head - fake->sq.tail <= DEPTH);
-	explore_assert(fake->rq.head - fake->rq.tail <= DEPTH);
+	explore_assert(fake->sq.head - fake->sq.tail <= fake->base.cap.send_depth);
+	explore_assert(fake->rq.head - fake->rq.tail <= fake->base.cap.recv_depth);
 }
 
 static void
-setup(void)
+setup_deep(unsigned int depth)
 {
 	static const unsigned int owner = OWNER;
 	static const rte_cpuset_t anywhere; /* or the room would ask a thread of its own where */
 	struct plx_control_conf ctl = {.cpuset = &anywhere, .lcores = &owner, .nb_lcores = 1, .nb_reqs = 4};
 	struct plx_conn_group_conf grp = {.name = "explore"};
 	struct plx_conn_conf conf = {
-		.cap = {.send_depth = DEPTH, .recv_depth = DEPTH}, .home = WORKER, .drain_ms = 50, .closed_cb = closed, .arg = &nb_closed};
+		.cap = {.send_depth = depth, .recv_depth = DEPTH}, .home = WORKER, .drain_ms = 50, .closed_cb = closed, .arg = &nb_closed};
 	struct plx_qp_addr addr;
 
 	world_setup(PLX_DISPATCHER_OWNED, 4, 4);
@@ -85,6 +88,12 @@ setup(void)
 	explore_equal(plx_conn_local_attr(conn, &addr), 0);
 	explore_equal(plx_conn_bring_up(conn, &addr), 0);
 	qp = conn->qp;
+}
+
+static void
+setup(void)
+{
+	setup_deep(DEPTH);
 }
 
 /* ---- what the actors do -------------------------------------------------------------------- */
@@ -596,6 +605,128 @@ drained_and_closed(void)
 	each_once_and_closed();
 }
 
+/* ---- late completion ----------------------------------------------------------------------- */
+
+static void
+setup_late(void)
+{
+	setup_deep(DEPTH_LATE);
+}
+
+/** Submit uses 0 to @p n - 1 as one chain of which only the last is signaled; the device takes @p takes of them. */
+static void
+submit_late(unsigned int n, unsigned int takes)
+{
+	struct plx_submit_err err;
+	struct plx_op *ops[MAX_USES];
+
+	for (unsigned int i = 0; i < n; i++) {
+		ops[i] = prepare(i, WORKER, note_conn);
+		plx_op_add_flags(ops[i], PLX_OP_LATE_OK);
+	}
+	if (takes < n) {
+		dev->fail_post_at = takes + 1;
+		dev->fail_post_errno = -EIO;
+	}
+	posting = true;
+	explore_equal(plx_conn_submit_burst(conn, ops, (uint16_t)n, &err), takes);
+	posting = false;
+	for (unsigned int i = takes; i < n; i++) {
+		explore_equal(plx_op_put(ops[i]), 0);
+		uses[i].id = 0;
+	}
+	nb_taken = takes;
+	explore_signal(flag(0));
+}
+
+static void
+submit_late_and_poll(void)
+{
+	submit_late(2, 2);
+	owner_turn();
+	owner_turn();
+}
+
+static void
+complete_two(void)
+{
+	explore_await(flag(0));
+	fake_complete(qp, false, 2, PLX_ST_SUCCESS);
+}
+
+static void
+abandon_the_first_and_turn(void)
+{
+	explore_await(flag(0));
+	explore_equal(plx_dispatcher_abandon(d, uses[0].id, WORKER), 0);
+	turn();
+}
+
+/** The unsignaled one was called back before the other one, or was given up in time; its node is home either way. */
+static void
+first_once_or_never(void)
+{
+	explore_assert(uses[0].calls <= 1);
+	explore_equal(uses[1].calls, 1);
+	status_is(1, PLX_ST_SUCCESS);
+	if (uses[0].calls == 1) {
+		status_is(0, PLX_ST_SUCCESS);
+		explore_assert(uses[0].order < uses[1].order);
+	}
+	explore_equal(conn->sq.nb_implied, 1);
+	explore_equal(plx_op_pool_in_use(d->pool), 0);
+	explore_equal(conn->sq.head, conn->sq.tail);
+}
+
+/** An unsignaled tail of which the first has succeeded, and nothing tells. */
+static void
+submit_a_tail_then_close(void)
+{
+	submit_late(3, 2);
+	fake_complete(qp, false, 1, PLX_ST_SUCCESS);
+	explore_equal(plx_conn_close(conn), 0);
+	owner_turn();
+}
+
+static void
+tail_ended_as_it_did(void)
+{
+	each_once_and_closed();
+	status_is(0, PLX_ST_SUCCESS);
+	status_is(1, PLX_ST_WR_FLUSH_ERR);
+	explore_assert(uses[0].order < uses[1].order);
+}
+
+/** The whole of it succeeds before the close: the op that the close posts behind it tells so. */
+static void
+submit_a_tail_that_succeeds_then_close(void)
+{
+	given_up = true;
+	submit_late(2, 1);
+	fake_complete(qp, false, 1, PLX_ST_SUCCESS);
+	explore_equal(plx_conn_close(conn), 0);
+	owner_turn();
+}
+
+static void
+give_up_the_tail(void)
+{
+	explore_await(flag(0));
+	explore_equal(plx_dispatcher_abandon(d, uses[0].id, WORKER), 0);
+}
+
+static void
+closed_and_the_tail_once_or_never(void)
+{
+	explore_assert(uses[0].calls <= 1);
+	if (uses[0].calls == 1)
+		status_is(0, PLX_ST_SUCCESS);
+	explore_equal(nb_closed, 1);
+	explore_equal(plx_op_pool_in_use(d->pool), 0);
+	explore_equal(cq->reserved, 0);
+	explore_equal(plx_conn_destroy(conn), 0);
+}
+
 #define OWNS(fn)   {"owner", OWNER, fn, owner_turn}
 #define POLLS(fn)  {"owner", OWNER, fn, owner_and_device_turn}
 #define WORKS(fn)  {"worker", WORKER, fn, turn}
@@ -608,6 +739,9 @@ drained_and_closed(void)
 
 #define DRAIN(text, end, ...)                                                                                \
 	{.name = text, .setup = setup_drain, .begin = begin_drain, .check = end, .idle_rounds = 5, .actors = {__VA_ARGS__}}
+
+#define LATE(text, end, ...)                                                                                 \
+	{.name = text, .setup = setup_late, .begin = begin, .check = end, .idle_rounds = 5, .actors = {__VA_ARGS__}}
 
 const struct explore_scenario explore_conn[] = {
 	CASE("conn_two_sends_complete", two_succeeded, OWNS(submit_two_and_poll), WORKS(turn_once),
@@ -641,5 +775,10 @@ const struct explore_scenario explore_conn[] = {
 		ALIEN_(cancel_first), {"worker", WORKER, NULL, turn}),
 	DRAIN("conn_drain_meets_submit_elsewhere", each_once_and_drained, OWNS(drain_and_two_turns), WORKS(submit_one_elsewhere)),
 	DRAIN("conn_drain_meets_close", drained_and_closed, OWNS(drain_then_close), WORKS(submit_one_elsewhere)),
+	LATE("conn_late_meets_abandon", first_once_or_never, OWNS(submit_late_and_poll), WORKS(abandon_the_first_and_turn),
+		DEVICE(complete_two)),
+	LATE("conn_late_tail_meets_close", tail_ended_as_it_did, OWNS(submit_a_tail_then_close), WORKS(turn_once)),
+	LATE("conn_late_tail_is_given_up_and_closed", closed_and_the_tail_once_or_never,
+		OWNS(submit_a_tail_that_succeeds_then_close), WORKS(give_up_the_tail)),
 	{.name = NULL},
 };

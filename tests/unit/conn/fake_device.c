@@ -37,15 +37,16 @@ fake_complete(struct plx_qp *qp, bool recv, unsigned int n, enum plx_status stat
 	struct fake_queue *q = recv ? &fake_qp(qp)->rq : &fake_qp(qp)->sq;
 
 	pthread_mutex_lock(&lock);
-	while (n-- != 0) {
+	for (; n-- != 0; q->tail++) {
 		struct plx_wc wc = {
-			.wr_id = q->wr_ids[q->tail++ % FAKE_DEPTH],
+			.wr_id = q->wr_ids[q->tail % FAKE_DEPTH],
 			.status = (uint8_t)status,
 			.opcode = recv ? PLX_OPCODE_RECV : PLX_OPCODE_SEND,
 			.qp_num = qp->qp_num,
 		};
 
-		fake_cq_push(recv ? qp->recv_cq : qp->send_cq, &wc);
+		if (recv || status != PLX_ST_SUCCESS || (q->flags[q->tail % FAKE_DEPTH] & PLX_WR_SIGNALED))
+			fake_cq_push(recv ? qp->recv_cq : qp->send_cq, &wc);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -84,7 +85,8 @@ post(struct fake_qp *qp, struct fake_queue *q, const struct plx_wr *const *wrs, 
 		if (refused(dev, err))
 			return i;
 		remember(qp, wrs[i]);
-		q->wr_ids[q->head++ % FAKE_DEPTH] = wrs[i]->wr_id;
+		q->wr_ids[q->head % FAKE_DEPTH] = wrs[i]->wr_id;
+		q->flags[q->head++ % FAKE_DEPTH] = wrs[i]->flags;
 		if (dev->on_post != NULL)
 			dev->on_post(qp, wrs[i]->wr_id);
 		if (qp->state == PLX_QP_ERR && !dev->keep_flushes)

@@ -17,6 +17,7 @@
 
 struct fake_queue {
 	uint64_t wr_ids[FAKE_DEPTH];
+	uint8_t flags[FAKE_DEPTH]; /**< of the WRs */
 	uint32_t head, tail;
 };
 
@@ -66,7 +67,7 @@ fake_qp(struct plx_qp *qp)
 /** Put a completion into @p cq. */
 void fake_cq_push(struct plx_cq *cq, const struct plx_wc *wc);
 
-/** Complete the oldest @p n sends or receives of @p qp. */
+/** Complete the oldest @p n sends or receives of @p qp; nothing tells the success of an unsignaled send. */
 void fake_complete(struct plx_qp *qp, bool recv, unsigned int n, enum plx_status status);
 
 /** Forget the oldest send or receive: its completion will never come. */
