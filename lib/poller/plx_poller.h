@@ -54,6 +54,11 @@ struct plx_poller_stats {
 	uint64_t empty_polls;
 	uint64_t completions;
 	uint64_t full_polls; /**< polls that gave as many as the budget allows: more were waiting, perhaps */
+	/**
+	 * Completions that one CQ gave in one turn, at most: its high water, as far as the budget lets a turn see it. At most
+	 * what is reserved in the CQ (plx_conn_cqes()), unless completions came while it was being emptied.
+	 */
+	uint64_t most;
 	uint64_t cq_errors;  /**< polls that failed: the CQ is dead, and polled no more */
 };
 

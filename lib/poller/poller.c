@@ -74,6 +74,8 @@ cq_poll(struct plx_poller *poller, struct poller_cq *slot)
 	count(sum != 0 ? &poller->stats.completions : &poller->stats.empty_polls, sum != 0 ? sum : 1);
 	if (sum == poller->budget)
 		count(&poller->stats.full_polls, 1);
+	if (sum > poller->stats.most)
+		__atomic_store_n(&poller->stats.most, sum, __ATOMIC_RELAXED);
 	return sum;
 }
 
@@ -136,6 +138,7 @@ plx_poller_stats(const struct plx_poller *poller, struct plx_poller_stats *stats
 		.empty_polls = __atomic_load_n(&s->empty_polls, __ATOMIC_RELAXED),
 		.completions = __atomic_load_n(&s->completions, __ATOMIC_RELAXED),
 		.full_polls = __atomic_load_n(&s->full_polls, __ATOMIC_RELAXED),
+		.most = __atomic_load_n(&s->most, __ATOMIC_RELAXED),
 		.cq_errors = __atomic_load_n(&s->cq_errors, __ATOMIC_RELAXED),
 	};
 }
