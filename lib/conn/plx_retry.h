@@ -15,6 +15,7 @@
 
 #include "plx_clock.h"
 #include "plx_common.h"
+#include "plx_turn.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +24,9 @@ extern "C" {
 /**
  * Call @p attempt(@p arg) until it returns anything but -EAGAIN, calling @p progress(@p progress_arg) in between (a
  * poller's turn, as a rule). Returns what @p attempt returned last, or -ETIMEDOUT after @p timeout_ns with nothing done.
- * The first attempt costs no clock.
+ * The first attempt costs no clock. What it calls "retry after progress" (plx_is_retry()): an empty pool, a full queue or
+ * lane. Each progress is followed by an attempt, however long it took.
+ * Not in a callback or hook, whose turn would be the progress: a debug build ends there (plx_turn.h).
  */
 PLX_INLINE int
 plx_retry(int (*attempt)(void *arg), void *arg, unsigned int (*progress)(void *arg), void *progress_arg,
@@ -34,6 +37,7 @@ plx_retry(int (*attempt)(void *arg), void *arg, unsigned int (*progress)(void *a
 
 	if (!plx_is_retry(err))
 		return err;
+	plx_turn_waits("plx_retry()");
 	start = plx_clock_monotonic_ns();
 	do {
 		if (plx_clock_monotonic_ns() - start >= timeout_ns)

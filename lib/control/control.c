@@ -15,6 +15,7 @@
 
 #include "plx_lane.h"
 #include "plx_log.h"
+#include "plx_turn.h"
 
 #define DEFAULT_NB_REQS 4096
 #define ANSWER_BURST 32
@@ -383,6 +384,7 @@ plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg)
 
 	if (on_control_thread(ctl))
 		return -EDEADLK;
+	plx_turn_waits("plx_control_sync()");
 	sem_init(&sync.ran, 0, 0);
 	queue_push(ctl, &sync.base);
 	while (sem_wait(&sync.ran) != 0)

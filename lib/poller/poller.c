@@ -9,6 +9,7 @@
 #include <rte_errno.h>
 
 #include "plx_log.h"
+#include "plx_turn.h"
 #include "poller_internal.h"
 
 /** Add to a counter that this loop alone writes. */
@@ -103,6 +104,7 @@ poller_turn(struct plx_poller *poller, bool heed_stop)
 	if (__builtin_expect(poller->turning, 0))
 		return 0;
 	poller->turning = true;
+	plx_turn_begin();
 	for (poller->cq_at = 0; poller->cq_at < poller->nb_cqs;) {
 		did += cq_turn(poller, poller->cqs[poller->cq_at++]);
 		if (heed_stop && poller_stopping(poller))
@@ -113,6 +115,7 @@ poller_turn(struct plx_poller *poller, bool heed_stop)
 
 		did += hook.call(hook.arg);
 	}
+	plx_turn_end();
 	poller->turning = false;
 	count(&poller->stats.turns, 1);
 	if (did == 0)
