@@ -170,6 +170,7 @@ struct perf {
 	struct perf_pair *pairs;
 	uint32_t nb_launched; /**< lcores that run a loop */
 	uint32_t nb_closed;   /**< atomic: connections whose closed_cb ran */
+	uint64_t nb_implied;  /**< ops of theirs that completed with a later one; the owner's until they are closed */
 
 	struct perf_loop *loop;
 	struct plx_hist *snapshot; /**< main's */

@@ -53,6 +53,8 @@ prepare(struct perf_end *end, struct plx_op *op, uint64_t seq)
 		perf_payload_fill(buffer, opts->size, end->pair->index, seq);
 		break;
 	}
+	if ((seq + 1) % opts->late != 0)
+		plx_op_add_flags(op, PLX_OP_LATE_OK);
 }
 
 /** One submit call. Returns how many were taken. */

@@ -67,15 +67,15 @@ perf_json(const struct perf *perf, const struct perf_result *res, FILE *out)
 		app_json_string(opts->fault, out);
 	else
 		fputs("null", out);
-	fprintf(out, ",\"op\":\"%s\",\"size\":%u,\"connections\":%u,\"depth\":%u,\"burst\":%u",
-		plx_opcode_name(opts->opcode), opts->size, opts->connections, opts->depth, opts->burst);
+	fprintf(out, ",\"op\":\"%s\",\"size\":%u,\"connections\":%u,\"depth\":%u,\"burst\":%u,\"signal_every\":%u",
+		plx_opcode_name(opts->opcode), opts->size, opts->connections, opts->depth, opts->burst, opts->late);
 	put_lcores(perf, out);
 	fprintf(out, ",\"seconds\":%.9f,\"ops\":%" PRIu64, res->seconds, res->ops);
 	put_double("rate_ops", res->seconds > 0 ? (double)res->ops / res->seconds : 0, out);
 	fprintf(out,
 		",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64 ",\"stale\":%" PRIu64 ",\"late\":%" PRIu64
-		",\"errors\":%" PRIu64,
-		res->lost, res->duplicated, res->stale, perf->loop->late, res->errors);
+		",\"errors\":%" PRIu64 ",\"unsignaled\":%" PRIu64,
+		res->lost, res->duplicated, res->stale, perf->loop->late, res->errors, perf->nb_implied);
 	put_latency(res, out);
 	fprintf(out, ",\"half_rtt\":false,\"loop\":\"closed\",\"clock\":\"%s\"",
 		clock->tsc ? "tsc" : "monotonic");

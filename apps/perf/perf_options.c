@@ -7,7 +7,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-enum { DEPTH = 256, BURST, HANDOFF, FAULT, JSON };
+enum { DEPTH = 256, BURST, LATE, HANDOFF, FAULT, JSON };
 
 static const struct option long_options[] = {
 	{"device", required_argument, NULL, 'd'},
@@ -18,6 +18,7 @@ static const struct option long_options[] = {
 	{"connections", required_argument, NULL, 'q'},
 	{"depth", required_argument, NULL, DEPTH},
 	{"burst", required_argument, NULL, BURST},
+	{"late", required_argument, NULL, LATE},
 	{"handoff", required_argument, NULL, HANDOFF},
 	{"fault", required_argument, NULL, FAULT},
 	{"json", required_argument, NULL, JSON},
@@ -38,6 +39,7 @@ perf_usage(void)
 	       "  -q COUNT         connections, an initiator and a target QP each, all on one CQ (64)\n"
 	       "  --depth N        ops that a connection has in flight (16)\n"
 	       "  --burst N        ops in one submit call, at most (16)\n"
+	       "  --late N         signal every Nth op; the others may complete with a later one (1)\n"
 	       "  --handoff on|off callbacks on a worker lcore, or on the poller (on)\n"
 	       "  --fault SCRIPT   misbehave as the script says, doc/guide/fault.md: \"drop cqe 1/1000; dup cqe "
 	       "7\"\n"
@@ -106,6 +108,8 @@ parse_one(int c, struct perf_options *opts, struct app_error *error)
 		return parse_u32("--depth", optarg, false, 1, PERF_MAX_DEPTH, &opts->depth, error);
 	case BURST:
 		return parse_u32("--burst", optarg, false, 1, PERF_MAX_BURST, &opts->burst, error);
+	case LATE:
+		return parse_u32("--late", optarg, false, 1, PERF_MAX_DEPTH, &opts->late, error);
 	case HANDOFF:
 		return parse_handoff(optarg, opts, error);
 	case FAULT:
@@ -132,6 +136,7 @@ perf_options_parse(int argc, char **argv, struct perf_options *opts, struct app_
 		.connections = 64,
 		.depth = 16,
 		.burst = 16,
+		.late = 1,
 		.handoff = true,
 	};
 	optind = 0; /* glibc: start anew */

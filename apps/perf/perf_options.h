@@ -24,6 +24,7 @@ struct perf_options {
 	uint32_t connections;
 	uint32_t depth;	   /**< ops that a connection has in flight */
 	uint32_t burst;	   /**< ops in one submit call, at most */
+	uint32_t late;	   /**< one op in so many must be signaled; 1: each */
 	bool handoff;	   /**< callbacks on the worker lcore, not on the poller */
 	const char *fault; /**< script; NULL: no fault driver at all */
 	const char *json;  /**< file, "-" is stdout; NULL: none */

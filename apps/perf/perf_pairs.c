@@ -19,10 +19,12 @@
 static void
 closed(struct plx_conn *conn, void *arg)
 {
-	struct perf_end *end = arg;
+	struct perf *perf = ((struct perf_end *)arg)->pair->loop->perf;
+	struct plx_conn_stats stats;
 
-	(void)conn;
-	__atomic_fetch_add(&end->pair->loop->perf->nb_closed, 1, __ATOMIC_RELEASE);
+	plx_conn_stats(conn, &stats);
+	perf->nb_implied += stats.implied;
+	__atomic_fetch_add(&perf->nb_closed, 1, __ATOMIC_RELEASE);
 }
 
 static int

@@ -116,6 +116,8 @@ perf_report(const struct perf *perf, const struct perf_result *res, FILE *out)
 		"over the whole run: lost %" PRIu64 ", duplicated %" PRIu64 ", stale %" PRIu64
 		", late %" PRIu64 ", errors %" PRIu64 "\n",
 		res->lost, res->duplicated, res->stale, perf->loop->late, res->errors);
+	if (perf->opts.late != 1)
+		fprintf(out, "completed with a later op, without a completion of their own: %" PRIu64 "\n", perf->nb_implied);
 	fflush(out);
 }
 

@@ -249,12 +249,35 @@ interrupt_before_the_run_gives_an_empty_result() {
 
 # ---- refusals
 
+late_ops_need_no_completion_of_their_own() {
+	local handoff
+	for handoff in on off; do
+		run -- -n 1000 -q 4 --late 4 -t write --handoff $handoff --json -
+		ends_with 0
+		holds "$adds_up"
+		holds '.ops == 4000 and .lost + .duplicated + .stale + .errors == 0'
+		# bursts are as they come, and the last of each is signaled
+		holds '.signal_every == 4 and .unsignaled > 400 and .unsignaled <= 3 * (4000 + 64) / 4 + 64'
+	done
+	run -- -n 1000 -q 4 --json -
+	holds '.signal_every == 1 and .unsignaled == 0'
+	run -- -n 100 -q 4 --late 4
+	prints '^completed with a later op, without a completion of their own: [1-9]'
+}
+late_ops_are_not_lost_with_dropped_completions() {
+	run -- -n 2000 -q 4 --late 8 --fault 'drop cqe 1/100' --json -
+	ends_with 0
+	holds '.ops + .lost >= 8000 and .lost > 0 and .unsignaled > 0 and .errors == 0'
+	says '^fault script: dropped .*: equal$'
+}
+
 bad_options_are_named() {
 	refuses '-D 0: not a number of seconds above 0 and up to 1e+06' -- -D 0
 	refuses '-n 0: not a number from 1 to 1000000000000' -- -n 0
 	refuses '-q 0: not a number from 1 to 65536' -- -q 0
 	refuses '--depth 0: not a number from 1 to 16384' -- --depth 0
 	refuses '--burst 0: not a number from 1 to 1024' -- --burst 0
+	refuses '--late 0: not a number from 1 to 16384' -- --late 0
 	refuses '-t swim: not one of send, write, read' -- -t swim
 	refuses '--handoff maybe: not one of off, on' -- --handoff maybe
 	refuses '-n 1 and -D 1: one of them, not both' -- -n 1 -D 1

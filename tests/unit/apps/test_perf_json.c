@@ -20,7 +20,7 @@ setup(void **state)
 	perf.loop = &loop;
 	loop.clock = &ghz;
 	perf.opts = (struct perf_options){.device = "loopback0", .opcode = PLX_OPCODE_WRITE, .size = 8,
-		.connections = 2, .depth = 4, .burst = 3, .handoff = true};
+		.connections = 2, .depth = 4, .burst = 3, .late = 2, .handoff = true};
 	perf.poller_lcore = 1;
 	perf.worker_lcore = 2;
 	plx_hist_reset(&loop.hist);
@@ -82,8 +82,8 @@ result_is_one_object_on_one_line_with_the_promised_keys(void **state)
 		plx_hist_record(&loop.hist, i * 20);
 	text = json(&res);
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
-	assert_string_equal(jq(text, "[.device,.op,.size,.connections,.depth,.burst,.half_rtt,.loop,.tsc_hz]"),
-		"[\"loopback0\",\"write\",8,2,4,3,false,\"closed\",2000000000]");
+	assert_string_equal(jq(text, "[.device,.op,.size,.connections,.depth,.burst,.signal_every,.half_rtt,.loop,.tsc_hz]"),
+		"[\"loopback0\",\"write\",8,2,4,3,2,false,\"closed\",2000000000]");
 	assert_string_equal(jq(text, ".lcores"), "{\"main\":0,\"poller\":1,\"worker\":2}");
 	assert_string_equal(jq(text, "[.seconds,.ops,.rate_ops,.lost,.duplicated,.stale] == [0.5,10,20,1,2,3]"),
 		"true");

@@ -40,6 +40,7 @@ defaults_are_as_documented(void **state)
 	assert_int_equal(opts.connections, 64);
 	assert_int_equal(opts.depth, 16);
 	assert_int_equal(opts.burst, 16);
+	assert_int_equal(opts.late, 1);
 	assert_true(opts.handoff);
 	assert_null(opts.fault);
 	assert_null(opts.json);
@@ -51,7 +52,7 @@ every_option_is_taken(void **state)
 	struct perf_options opts;
 
 	(void)state;
-	assert_null(parse("-d rxe0 -t read -s 4k -n 7 -q 3 --depth 2 --burst 1 --handoff off --fault x --json -",
+	assert_null(parse("-d rxe0 -t read -s 4k -n 7 -q 3 --depth 2 --burst 1 --late 4 --handoff off --fault x --json -",
 		&opts));
 	assert_string_equal(opts.device, "rxe0");
 	assert_int_equal(opts.opcode, PLX_OPCODE_READ);
@@ -60,6 +61,7 @@ every_option_is_taken(void **state)
 	assert_int_equal(opts.connections, 3);
 	assert_int_equal(opts.depth, 2);
 	assert_int_equal(opts.burst, 1);
+	assert_int_equal(opts.late, 4);
 	assert_false(opts.handoff);
 	assert_string_equal(opts.fault, "x");
 	assert_string_equal(opts.json, "-");
@@ -80,6 +82,7 @@ what_is_refused_is_named(void **state)
 		{"-q 65537", "-q 65537: not a number from 1 to 65536"},
 		{"--depth 0", "--depth 0: not a number from 1 to 16384"},
 		{"--burst 1025", "--burst 1025: not a number from 1 to 1024"},
+		{"--late 0", "--late 0: not a number from 1 to 16384"},
 		{"-t swim", "-t swim: not one of send, write, read"},
 		{"--handoff maybe", "--handoff maybe: not one of off, on"},
 		{"-s 4294967296", "-s 4294967296: not a number from 0 to 4294967295 (k, m, g are x 1024)"},
