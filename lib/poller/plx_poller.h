@@ -53,7 +53,7 @@ struct plx_poller_stats {
 	uint64_t polls;	     /**< of one CQ in one turn */
 	uint64_t empty_polls;
 	uint64_t completions;
-	uint64_t full_polls; /**< polls that gave as many as the budget allows: more were waiting, perhaps */
+	uint64_t full_polls; /**< polls that gave as many as the CQ's budget allows: more were waiting, perhaps */
 	/**
 	 * Completions that one CQ gave in one turn, at most: its high water, as far as the budget lets a turn see it. At most
 	 * what is reserved in the CQ (plx_conn_cqes()), unless completions came while it was being emptied.
@@ -65,7 +65,7 @@ struct plx_poller_stats {
 /** What a poller is made of. */
 struct plx_poller_conf {
 	const char *name;
-	uint16_t budget; /**< completions per CQ and turn; 0: PLX_POLL_BURST; at most 512 */
+	uint16_t budget; /**< completions per CQ and turn, unless a CQ has one of its own; 0: PLX_POLL_BURST; at most 512 */
 	bool yield;	 /**< sched_yield() in idle turns: for loops that share a CPU */
 };
 
@@ -83,6 +83,11 @@ int plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_d
  * dispatcher's inbox (of a poller that is not the owner); let the loop turn and call again.
  */
 int plx_poller_remove_cq(struct plx_poller *poller, struct plx_cq *cq);
+/**
+ * Let @p cq give @p budget completions in a turn, whatever the others do: a CQ of many connections beside one of few. It lasts until
+ * the CQ is removed. 0: the poller's own again. Safe in a callback; it counts from the next turn on. -ENOENT; -EINVAL: above 512.
+ */
+int plx_poller_set_budget(struct plx_poller *poller, struct plx_cq *cq, uint16_t budget);
 /** Call @p hook(@p arg) once a turn. -ENOSPC, -EEXIST, -EINVAL: no hook. */
 int plx_poller_add_hook(struct plx_poller *poller, plx_hook_t hook, void *arg);
 /** Call @p hook(@p arg) no more; safe in a callback or hook. -ENOENT. */

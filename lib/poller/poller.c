@@ -51,12 +51,13 @@ cq_poll(struct plx_poller *poller, struct poller_cq *slot)
 {
 	struct plx_wc wcs[PLX_POLL_BURST];
 	struct plx_cq *cq = slot->cq;
+	const unsigned int budget = slot->budget; /* a callback may set another */
 	unsigned int sum = 0;
 	uint16_t want, taken;
 	int got;
 
 	do {
-		want = (uint16_t)RTE_MIN(poller->budget - sum, (unsigned int)PLX_POLL_BURST);
+		want = (uint16_t)RTE_MIN(budget - sum, (unsigned int)PLX_POLL_BURST);
 		got = plx_cq_poll(cq, wcs, want);
 		if (got < 0) {
 			cq_died(poller, slot, got);
@@ -69,11 +70,11 @@ cq_poll(struct plx_poller *poller, struct poller_cq *slot)
 			break;
 		}
 		/* A callback may have removed the CQ, which frees the slot. */
-	} while (got == want && sum < poller->budget && slot->cq == cq);
+	} while (got == want && sum < budget && slot->cq == cq);
 
 	count(&poller->stats.polls, 1);
 	count(sum != 0 ? &poller->stats.completions : &poller->stats.empty_polls, sum != 0 ? sum : 1);
-	if (sum == poller->budget)
+	if (sum == budget)
 		count(&poller->stats.full_polls, 1);
 	if (sum > poller->stats.most)
 		__atomic_store_n(&poller->stats.most, sum, __ATOMIC_RELAXED);

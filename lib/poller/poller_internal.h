@@ -22,6 +22,7 @@ struct poller_cq {
 	struct plx_cq *cq; /**< NULL: the slot is free */
 	struct plx_dispatcher *d;
 	bool dead;	   /**< a poll failed */
+	uint16_t budget;   /**< completions in a turn */
 	uint16_t nb_kept;
 	struct plx_wc kept[PLX_POLL_BURST]; /**< oldest first; to be delivered before the next poll */
 };

@@ -88,6 +88,7 @@ plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispa
 	slot->cq = cq;
 	slot->d = d;
 	slot->dead = false;
+	slot->budget = poller->budget;
 	poller->cqs[poller->nb_cqs++] = slot;
 	return 0;
 }
@@ -106,6 +107,19 @@ plx_poller_remove_cq(struct plx_poller *poller, struct plx_cq *cq)
 	memmove(&poller->cqs[i], &poller->cqs[i + 1], (poller->nb_cqs - i) * sizeof(poller->cqs[0]));
 	if (i < poller->cq_at)
 		poller->cq_at--;
+	return 0;
+}
+
+int
+plx_poller_set_budget(struct plx_poller *poller, struct plx_cq *cq, uint16_t budget)
+{
+	unsigned int i = cq_index(poller, cq);
+
+	if (i == poller->nb_cqs)
+		return -ENOENT;
+	if (budget > MAX_BUDGET)
+		return -EINVAL;
+	poller->cqs[i]->budget = budget != 0 ? budget : poller->budget;
 	return 0;
 }
 

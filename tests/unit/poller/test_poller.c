@@ -48,6 +48,57 @@ budget_caps_what_one_cq_gives_in_one_turn(void **state)
 	}
 }
 
+static void
+cq_with_a_budget_of_its_own_leaves_the_others_alone(void **state)
+{
+	struct fake_cq cqs[3] = {FAKE_CQ, FAKE_CQ, FAKE_CQ};
+	unsigned int nb[3] = {0};
+
+	remake(16);
+	for (unsigned int i = 0; i < 3; i++) {
+		plx_poller_add_cq(poller, &cqs[i].base, d);
+		post(&cqs[i], 400, count_and_put, &nb[i]);
+	}
+	assert_int_equal(plx_poller_set_budget(poller, &cqs[1].base, 100), 0);
+	assert_int_equal(plx_poller_set_budget(poller, &cqs[2].base, 1), 0);
+	assert_int_equal(plx_poller_set_budget(poller, &cqs[2].base, 513), -EINVAL);
+	assert_int_equal(plx_poller_once(poller), 16 + 100 + 1);
+	assert_int_equal(nb[0], 16);
+	assert_int_equal(nb[1], 100);
+	assert_int_equal(nb[2], 1);
+	assert_int_equal(plx_poller_set_budget(poller, &cqs[1].base, 0), 0);
+	assert_int_equal(plx_poller_once(poller), 16 + 16 + 1);
+	/* A CQ that comes back has the poller's. */
+	plx_poller_remove_cq(poller, &cqs[2].base);
+	assert_int_equal(plx_poller_set_budget(poller, &cqs[2].base, 1), -ENOENT);
+	plx_poller_add_cq(poller, &cqs[2].base, d);
+	assert_int_equal(plx_poller_once(poller), 3 * 16);
+	assert_int_equal(stats().full_polls, 9);
+	while (plx_poller_once(poller) != 0)
+		;
+}
+
+static void
+widen_own_budget(struct plx_op *op, void *arg)
+{
+	struct fake_cq *cq = arg;
+
+	plx_poller_set_budget(poller, &cq->base, 512);
+	plx_op_put(op);
+}
+
+static void
+budget_set_in_a_callback_counts_from_the_next_turn_on(void **state)
+{
+	struct fake_cq cq = FAKE_CQ;
+
+	remake(16);
+	plx_poller_add_cq(poller, &cq.base, d);
+	post(&cq, 300, widen_own_budget, &cq);
+	assert_int_equal(plx_poller_once(poller), 16);
+	assert_int_equal(plx_poller_once(poller), 284);
+}
+
 static unsigned int
 tick(void *arg)
 {
@@ -369,6 +420,8 @@ empty_polls_are_counted_at_the_cq(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(turn_delivers_what_each_cq_has),
 	TEST(budget_caps_what_one_cq_gives_in_one_turn),
+	TEST(cq_with_a_budget_of_its_own_leaves_the_others_alone),
+	TEST(budget_set_in_a_callback_counts_from_the_next_turn_on),
 	TEST(hot_cq_starves_neither_a_quiet_one_nor_a_timer),
 	TEST(hooks_are_called_in_order_whatever_they_remove_and_add),
 	TEST(hooks_come_after_the_cqs),
