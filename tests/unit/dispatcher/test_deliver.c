@@ -413,6 +413,34 @@ every_status_reaches_the_user_unchanged(void **state)
 	}
 }
 
+/* cases 3.1 3.3: every opcode and every error, and the CQE has nothing but what is defined */
+static void
+failed_op_is_told_by_what_was_posted_whatever_the_cqe_says(void **state)
+{
+	for (unsigned int opcode = 0; opcode <= PLX_OPCODE_RECV; opcode++) {
+		for (unsigned int status = 1; status <= PLX_ST_TM_RNDV_INCOMPLETE; status++) {
+			struct plx_op *op = plx_op_get(d->pool);
+			struct plx_result *res = &called_with[nb_called % NB_OPS];
+			struct plx_wc wc;
+
+			plx_op_prep(op, opcode, NULL, 0, 0, on_done, NULL);
+			assert_int_equal(plx_dispatcher_posting(d, op), 0);
+			plx_dispatcher_posted(d, op, true);
+			memset(&wc, 0xa5, sizeof(wc));
+			wc.wr_id = plx_op_id(op);
+			wc.status = (uint8_t)status;
+			plx_dispatcher_deliver_burst(d, &wc, 1);
+			assert_int_equal(res->kind, opcode);
+			assert_int_equal(res->status, status);
+			assert_int_equal(res->byte_len, 0);
+			assert_int_equal(res->imm, 0);
+			assert_int_equal(res->inv_rkey, 0);
+			assert_int_equal(res->wc_flags, 0);
+			plx_op_put(op);
+		}
+	}
+}
+
 /* An error leaves nothing behind for the op's next success. */
 static void
 success_after_an_error_shows_none_of_it(void **state)
@@ -554,6 +582,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(late_completions_of_a_dead_qp_do_not_credit_its_successor),
 	TEST(error_result_has_only_what_an_error_defines),
 	TEST(every_status_reaches_the_user_unchanged),
+	TEST(failed_op_is_told_by_what_was_posted_whatever_the_cqe_says),
 	TEST(success_after_an_error_shows_none_of_it),
 	TEST(kind_of_a_receive_is_what_arrived),
 	TEST(invalidated_rkey_is_there_only_with_its_flag),
