@@ -39,7 +39,7 @@ struct ibv_qp *plx_verbs_qp(const struct plx_qp *qp);
 /**
  * Translate a completion. Fills all of @p wc; what libibverbs leaves undefined is zero, and so is
  * byte_len where it says nothing (send, write).
- * 0; or -EINVAL, the status or opcode is none that we know: @p wc then has PLX_ST_GENERAL_ERR and
+ * 0; or -EINVAL, the status or opcode is none that we know: @p wc then has PLX_ST_OTHER and
  * the raw status, or an opcode of PLX_NB_OPCODES.
  *
  * Of reliable connections: IBV_WC_IP_CSUM_OK, which those never have, is taken for what rxe means by it, an invalidated rkey.

@@ -56,7 +56,7 @@ wc_error(struct plx_wc *wc, const struct ibv_wc *ibv)
 		.qp_num = ibv->qp_num,
 		.vendor_err = ibv->vendor_err,
 		.raw_status = ibv->status,
-		.status = known ? ibv->status : PLX_ST_GENERAL_ERR,
+		.status = known ? ibv->status : PLX_ST_OTHER,
 	};
 	return known ? 0 : -EINVAL;
 }

@@ -82,6 +82,8 @@ static const struct status_text texts[PLX_NB_STATUS] = {
 	TEXT(TM_RNDV_INCOMPLETE,
 		"tag matching left a rendezvous to software: not used by this library; check "
 		"who else posts on this SRQ"),
+	TEXT(OTHER, "the device failed it with a status that is newer than this library: look the raw status up in the "
+		    "device's own headers, and vendor_err in its manual"),
 	TEXT(POST_FAILED, "the operation was queued to the connection's owner and its post failed there: the "
 			  "result's post errno has the cause"),
 	TEXT(TIMED_OUT,
@@ -96,6 +98,17 @@ static const struct status_text texts[PLX_NB_STATUS] = {
 	TEXT(CONN_LOST,
 		"the connection was destroyed and this operation's completion never came: whether the "
 		"peer saw it is unknown; check the first error of the connection"),
+};
+
+/* Every number that a byte can be, so that a name needs no buffer. */
+#define OTHER(n)  "other (" #n ")"
+#define TEN(tens) OTHER(tens##0), OTHER(tens##1), OTHER(tens##2), OTHER(tens##3), OTHER(tens##4), OTHER(tens##5),      \
+	OTHER(tens##6), OTHER(tens##7), OTHER(tens##8), OTHER(tens##9)
+
+static const char *const others[] = {
+	TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9), TEN(10), TEN(11), TEN(12),
+	TEN(13), TEN(14), TEN(15), TEN(16), TEN(17), TEN(18), TEN(19), TEN(20), TEN(21), TEN(22), TEN(23), TEN(24),
+	OTHER(250), OTHER(251), OTHER(252), OTHER(253), OTHER(254), OTHER(255),
 };
 
 const char *
@@ -118,7 +131,9 @@ plx_status_name(unsigned int status)
 {
 	const struct status_text *t = text_of(status);
 
-	return t != NULL ? t->name : "unknown";
+	if (t != NULL)
+		return t->name;
+	return status < sizeof(others) / sizeof(others[0]) ? others[status] : "other";
 }
 
 const char *

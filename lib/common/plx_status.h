@@ -42,6 +42,8 @@ enum plx_status {
 	PLX_ST_TM_ERR,
 	PLX_ST_TM_RNDV_INCOMPLETE,
 
+	/** The device failed it for a reason that this library has no number for: the raw status is the device's own. */
+	PLX_ST_OTHER = 63,
 	/** The op had been taken and queued, then its post failed; the result has the errno. */
 	PLX_ST_POST_FAILED = 64,
 	/** The op's deadline passed first. */
@@ -56,7 +58,10 @@ enum plx_status {
 	PLX_NB_STATUS
 };
 
-/** The name of @p status without its prefix, "RNR_RETRY_EXC_ERR"; "unknown" outside the enum. */
+/**
+ * The name of @p status without its prefix, "RNR_RETRY_EXC_ERR"; of a number that is no status of ours, a raw one say,
+ * "other (200)", and "other" from 256 on. The names stay.
+ */
 const char *plx_status_name(unsigned int status);
 
 /** One sentence that says what happened and what to check; never NULL. */
