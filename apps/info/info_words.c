@@ -20,6 +20,8 @@ const struct info_word info_flags[] = {
 	{PLX_CAP_SOLICITED, "solicited"},
 	{PLX_CAP_FENCE, "fence"},
 	{PLX_CAP_MW, "memory-windows"},
+	{PLX_CAP_PINS, "pins-memory"},
+	{PLX_CAP_DMABUF, "dma-buf"},
 	{0, NULL},
 };
 

@@ -196,6 +196,8 @@ void *fault_object(struct fault_device *dev, enum fault_verb verb, size_t size);
 struct plx_pd *fault_pd_create(struct plx_device *dev);
 int fault_pd_destroy(struct plx_pd *pd);
 struct plx_mr *fault_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
+struct plx_mr *fault_mr_register_dmabuf(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova,
+	uint32_t rights);
 int fault_mr_deregister(struct plx_mr *mr);
 struct plx_mw *fault_mw_create(struct plx_mr *mr);
 int fault_mw_destroy(struct plx_mw *mw);

@@ -67,6 +67,7 @@ static const struct plx_driver fault_driver = {
 		.pd_create = fault_pd_create,
 		.pd_destroy = fault_pd_destroy,
 		.mr_register = fault_mr_register,
+		.mr_register_dmabuf = fault_mr_register_dmabuf,
 		.mr_deregister = fault_mr_deregister,
 		.mw_create = fault_mw_create,
 		.mw_destroy = fault_mw_destroy,

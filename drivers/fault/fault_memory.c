@@ -41,21 +41,36 @@ fault_pd_destroy(struct plx_pd *base)
 	return err;
 }
 
+/** @p mr is the wrapper's around @p inner; NULL with rte_errno if there is none of it. */
+static struct plx_mr *
+mr_wrap(struct fault_mr *mr, struct plx_mr *inner)
+{
+	if (inner == NULL) {
+		free(mr); /* rte_errno is inner's */
+		return NULL;
+	}
+	mr->inner = inner;
+	mr->base.lkey = inner->lkey;
+	mr->base.rkey = inner->rkey;
+	return &mr->base;
+}
+
 struct plx_mr *
 fault_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 {
 	struct fault_mr *mr = fault_object(fault_device(pd->dev), FAULT_MR_REGISTER, sizeof(*mr));
 
+	return mr == NULL ? NULL : mr_wrap(mr, plx_mr_register(fault_pd(pd)->inner, addr, len, rights));
+}
+
+struct plx_mr *
+fault_mr_register_dmabuf(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova, uint32_t rights)
+{
+	struct fault_mr *mr = fault_object(fault_device(pd->dev), FAULT_MR_REGISTER, sizeof(*mr));
+
 	if (mr == NULL)
 		return NULL;
-	mr->inner = plx_mr_register(fault_pd(pd)->inner, addr, len, rights);
-	if (mr->inner == NULL) {
-		free(mr); /* rte_errno is inner's */
-		return NULL;
-	}
-	mr->base.lkey = mr->inner->lkey;
-	mr->base.rkey = mr->inner->rkey;
-	return &mr->base;
+	return mr_wrap(mr, plx_mr_register_dmabuf(fault_pd(pd)->inner, fd, offset, len, iova, rights));
 }
 
 int

@@ -89,7 +89,7 @@ device_kinds(const struct ibv_device_attr *attr, bool iwarp)
 static uint32_t
 device_flags(const struct ibv_device_attr *attr, bool iwarp)
 {
-	uint32_t has = (has_windows(attr) ? PLX_CAP_MW : 0) |
+	uint32_t has = PLX_CAP_PINS | (has_windows(attr) ? PLX_CAP_MW : 0) |
 		(attr->max_srq > 0 && attr->max_srq_wr > 0 ? PLX_CAP_SRQ : 0);
 
 	if (iwarp)
@@ -204,6 +204,8 @@ verbs_open(const char *name, struct rte_kvargs *args)
 	device_caps_fill(&dev->base.caps, &attr, dev->iwarp);
 	dev->base.caps.socket_id = device_socket(ctx->device);
 	dev->base.caps.max_inline = verbs_trial_inline(ctx);
+	if (verbs_trial_dmabuf(ctx))
+		dev->base.caps.flags |= PLX_CAP_DMABUF;
 	return &dev->base;
 
 close_context:
@@ -244,6 +246,7 @@ const struct plx_driver plx_verbs_driver = {
 		.pd_create = verbs_pd_create,
 		.pd_destroy = verbs_pd_destroy,
 		.mr_register = verbs_mr_register,
+		.mr_register_dmabuf = verbs_mr_register_dmabuf,
 		.mr_deregister = verbs_mr_deregister,
 		.mw_create = verbs_mw_create,
 		.mw_destroy = verbs_mw_destroy,

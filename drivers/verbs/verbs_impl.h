@@ -86,6 +86,9 @@ int verbs_trial_qp(struct ibv_context *ctx, struct plx_qp_cap *cap);
 /** The longest inline that a QP of one WR and one SGE is granted. */
 uint32_t verbs_trial_inline(struct ibv_context *ctx);
 
+/** Whether memory of a dma-buf can be registered. */
+bool verbs_trial_dmabuf(struct ibv_context *ctx);
+
 /** For ibv_create_qp(): an RC QP of @p cap. */
 struct ibv_qp_init_attr verbs_qp_init_attr(struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
 	const struct plx_qp_cap *cap);
@@ -99,6 +102,8 @@ int verbs_gid_query(struct plx_device *dev, unsigned int port, unsigned int inde
 struct plx_pd *verbs_pd_create(struct plx_device *dev);
 int verbs_pd_destroy(struct plx_pd *pd);
 struct plx_mr *verbs_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
+struct plx_mr *verbs_mr_register_dmabuf(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova,
+	uint32_t rights);
 int verbs_mr_deregister(struct plx_mr *mr);
 struct plx_mw *verbs_mw_create(struct plx_mr *mr);
 int verbs_mw_destroy(struct plx_mw *mw);

@@ -142,6 +142,25 @@ verbs_trial_inline(struct ibv_context *ctx)
 	return good;
 }
 
+/** No device says so. One that can looks at the fd, and there is none; one that cannot does not get so far. */
+bool
+verbs_trial_dmabuf(struct ibv_context *ctx)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_mr *mr;
+	int err;
+
+	if (pd == NULL)
+		return false;
+	errno = 0;
+	mr = ibv_reg_dmabuf_mr(pd, 0, 4096, 0, -1, IBV_ACCESS_LOCAL_WRITE);
+	err = errno;
+	if (mr != NULL)
+		ibv_dereg_mr(mr);
+	ibv_dealloc_pd(pd);
+	return mr != NULL || err == EBADF;
+}
+
 int
 verbs_qp_limits(struct plx_device *base, struct plx_qp_cap *cap)
 {

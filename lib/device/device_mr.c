@@ -22,12 +22,12 @@ rights_sane(uint32_t rights)
 		((rights & writes) == 0 || (rights & PLX_ACCESS_LOCAL_WRITE) != 0);
 }
 
+/** What holds for memory of any kind; @p where is the address that peers and SGEs use. errno, logged. */
 static int
-mr_check(const struct plx_device *dev, const void *addr, uint64_t len, uint32_t rights)
+mr_check(const struct plx_device *dev, uint64_t where, uint64_t len, uint32_t rights)
 {
-	if (addr == NULL || len == 0) {
-		PLX_LOG(ERR, "device %s: register %" PRIu64 " bytes at %p: nothing to register", dev->name,
-			len, addr);
+	if (len == 0) {
+		PLX_LOG(ERR, "device %s: register 0 bytes at 0x%" PRIx64 ": nothing to register", dev->name, where);
 		return EINVAL;
 	}
 	if (!rights_sane(rights)) {
@@ -35,23 +35,18 @@ mr_check(const struct plx_device *dev, const void *addr, uint64_t len, uint32_t 
 			dev->name, rights);
 		return EINVAL;
 	}
-	if (len > dev->caps.max_mr_size || (uintptr_t)addr + len < len) {
-		PLX_LOG(ERR, "device %s: register %" PRIu64 " bytes at %p: above max_mr_size %" PRIu64
-			" or past the end of memory", dev->name, len, addr, dev->caps.max_mr_size);
+	if (len > dev->caps.max_mr_size || where + len < len) {
+		PLX_LOG(ERR, "device %s: register %" PRIu64 " bytes at 0x%" PRIx64 ": above max_mr_size %" PRIu64
+			" or past the end of memory", dev->name, len, where, dev->caps.max_mr_size);
 		return ERANGE;
 	}
 	return 0;
 }
 
-struct plx_mr *
-plx_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
+/** What the driver made, or failed to. */
+static struct plx_mr *
+mr_made(struct plx_pd *pd, struct plx_mr *mr, void *addr, uint64_t len, uint32_t rights)
 {
-	int err = mr_check(pd->dev, addr, len, rights);
-	struct plx_mr *mr;
-
-	if (err != 0)
-		return device_fail(err);
-	mr = pd->dev->ops.mr_register(pd, addr, len, rights);
 	if (mr == NULL)
 		return NULL;
 	mr->pd = pd;
@@ -61,6 +56,42 @@ plx_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 	mr->nb_mws = 0;
 	device_count_add(&pd->nb_mrs);
 	return mr;
+}
+
+struct plx_mr *
+plx_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
+{
+	int err = mr_check(pd->dev, (uintptr_t)addr, len, rights);
+
+	if (err == 0 && addr == NULL) {
+		PLX_LOG(ERR, "device %s: register %" PRIu64 " bytes at NULL", pd->dev->name, len);
+		err = EINVAL;
+	}
+	if (err != 0)
+		return device_fail(err);
+	return mr_made(pd, pd->dev->ops.mr_register(pd, addr, len, rights), addr, len, rights);
+}
+
+struct plx_mr *
+plx_mr_register_dmabuf(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova, uint32_t rights)
+{
+	struct plx_device *dev = pd->dev;
+	int err;
+
+	if (!(dev->caps.flags & PLX_CAP_DMABUF)) {
+		PLX_LOG(ERR, "device %s: cannot register a dma-buf", dev->name);
+		return device_fail(ENOTSUP);
+	}
+	err = mr_check(dev, iova, len, rights);
+	if (err == 0 && (fd < 0 || offset + len < len)) {
+		PLX_LOG(ERR, "device %s: register %" PRIu64 " bytes at offset %" PRIu64 " of dma-buf fd %d", dev->name, len,
+			offset, fd);
+		err = fd < 0 ? EINVAL : ERANGE;
+	}
+	if (err != 0)
+		return device_fail(err);
+	return mr_made(pd, dev->ops.mr_register_dmabuf(pd, fd, offset, len, iova, rights), (void *)(uintptr_t)iova, len,
+		rights);
 }
 
 int

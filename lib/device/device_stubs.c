@@ -64,6 +64,13 @@ no_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 	return NULL;
 }
 
+static struct plx_mr *
+no_mr_register_dmabuf(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova, uint32_t rights)
+{
+	rte_errno = ENOTSUP;
+	return NULL;
+}
+
 static int
 no_mr_op(struct plx_mr *mr)
 {
@@ -162,6 +169,7 @@ device_ops_fill(struct plx_device_ops *ops)
 	FILL(ops->pd_create, no_pd_create);
 	FILL(ops->pd_destroy, no_pd_op);
 	FILL(ops->mr_register, no_mr_register);
+	FILL(ops->mr_register_dmabuf, no_mr_register_dmabuf);
 	FILL(ops->mr_deregister, no_mr_op);
 	FILL(ops->mw_create, no_mw_create);
 	FILL(ops->mw_destroy, no_mw_op);

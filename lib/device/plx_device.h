@@ -70,6 +70,8 @@ const char *plx_device_name(const struct plx_device *dev);
 #define PLX_CAP_SOLICITED	   0x0010 /**< PLX_WR_SOLICITED means something */
 #define PLX_CAP_FENCE		   0x0020 /**< PLX_WR_FENCE holds a WR back */
 #define PLX_CAP_MW		   0x0040 /**< memory windows */
+#define PLX_CAP_PINS		   0x0100 /**< registered memory is pinned, RLIMIT_MEMLOCK counts (plx_pin.h) */
+#define PLX_CAP_DMABUF		   0x0200 /**< memory of a dma-buf can be registered */
 
 /** Transports that a QP can be asked for. DC and XRC need hardware that nobody here has. */
 enum plx_transport { PLX_TRANSPORT_RC, PLX_TRANSPORT_UC, PLX_TRANSPORT_UD };
@@ -182,6 +184,14 @@ struct plx_mr {
  * ERANGE addr + len overflows or len exceeds max_mr_size; ENOMEM, EPERM, ... the provider's, the log explains.
  */
 struct plx_mr *plx_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
+/**
+ * Register @p len bytes at @p offset of the dma-buf behind @p fd (memory of a GPU, say), which peers and SGEs then address
+ * from @p iova on; that is the region's addr, and there is nothing to be read there. @p fd may be closed afterwards.
+ * NULL with rte_errno: ENOTSUP without PLX_CAP_DMABUF; EINVAL no fd, no bytes, rights as above; ERANGE offset + len or
+ * iova + len overflows or len exceeds max_mr_size; the provider's.
+ */
+struct plx_mr *plx_mr_register_dmabuf(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova,
+	uint32_t rights);
 /** The keys open nothing any more when this returns. 0, -EBUSY with windows onto it, or the provider's -errno; then it is as
  * it was. */
 int plx_mr_deregister(struct plx_mr *mr);

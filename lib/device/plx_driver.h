@@ -39,6 +39,8 @@ struct plx_device_ops {
 	struct plx_pd *(*pd_create)(struct plx_device *dev);
 	int (*pd_destroy)(struct plx_pd *pd);
 	struct plx_mr *(*mr_register)(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights);
+	struct plx_mr *(*mr_register_dmabuf)(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova,
+		uint32_t rights);
 	int (*mr_deregister)(struct plx_mr *mr);
 	struct plx_mw *(*mw_create)(struct plx_mr *mr);
 	int (*mw_destroy)(struct plx_mw *mw);

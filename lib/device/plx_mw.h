@@ -21,7 +21,8 @@
  *
  * A window opens memory to the peer of the QP that it was bound on, and to nobody else. To bind it again, invalidate it
  * first. A bind that fails takes its QP to ERR (PLX_ST_MW_BIND_ERR), and so does an invalidate of what is not bound; a
- * window whose bind failed or was flushed is good for being destroyed. Destroy the windows of a QP before it.
+ * window whose bind failed or was flushed is good for being destroyed. Destroy the windows of a QP before it. Onto memory
+ * that the process itself may only read, kernels allow no window: binds fail.
  *
  * Threads: made and destroyed as any object of plx_device.h; bound by the owner of a QP.
  *

@@ -67,6 +67,13 @@ struct plx_region *plx_region_create(struct plx_pd *pd, void *addr, uint64_t len
 struct plx_region *plx_region_alloc(struct plx_pd *pd, uint64_t len, uint32_t rights);
 
 /**
+ * A region over @p len bytes at @p offset of the dma-buf behind @p fd, which SGEs and peers address from @p iova on.
+ * NULL with rte_errno: those of plx_mr_register_dmabuf(), ENOMEM.
+ */
+struct plx_region *plx_region_create_dmabuf(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova,
+	uint32_t rights);
+
+/**
  * Deregister, and free what is the region's own. NULL: nothing.
  * -EBUSY while it is held, the log has the count; or the device's error. Then the region is as it was.
  */

@@ -13,26 +13,39 @@
 
 #include "plx_log.h"
 
-struct plx_region *
-plx_region_create(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
+/** A region around @p mr; NULL with rte_errno, and @p mr is deregistered. */
+static struct plx_region *
+region_of(struct plx_mr *mr)
 {
-	struct plx_region *region = calloc(1, sizeof(*region));
+	struct plx_region *region;
 
+	if (mr == NULL)
+		return NULL; /* rte_errno is the device's */
+	region = calloc(1, sizeof(*region));
 	if (region == NULL) {
+		plx_mr_deregister(mr);
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	region->mr = plx_mr_register(pd, addr, len, rights);
-	if (region->mr == NULL) {
-		free(region); /* rte_errno is the device's */
-		return NULL;
-	}
-	region->addr = addr;
-	region->len = len;
-	region->lkey = region->mr->lkey;
-	region->rkey = region->mr->rkey;
-	region->rights = rights;
+	region->mr = mr;
+	region->addr = mr->addr;
+	region->len = mr->len;
+	region->lkey = mr->lkey;
+	region->rkey = mr->rkey;
+	region->rights = mr->rights;
 	return region;
+}
+
+struct plx_region *
+plx_region_create(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
+{
+	return region_of(plx_mr_register(pd, addr, len, rights));
+}
+
+struct plx_region *
+plx_region_create_dmabuf(struct plx_pd *pd, int fd, uint64_t offset, uint64_t len, uint64_t iova, uint32_t rights)
+{
+	return region_of(plx_mr_register_dmabuf(pd, fd, offset, len, iova, rights));
 }
 
 /** Zeroed, from a page's start to a page's end: a child that is forked must not share a page with the device. */

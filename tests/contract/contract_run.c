@@ -68,7 +68,7 @@ answers_like_rxe(const char *spec)
 static bool
 waits_for_data(const char *group)
 {
-	return strncmp(contract.spec, "null", 4) == 0 && !in_list("memory,queue", group);
+	return strncmp(contract.spec, "null", 4) == 0 && !in_list("memory,register,queue", group);
 }
 
 int
@@ -79,6 +79,8 @@ contract_run(const char *device, const char *wanted)
 		CONTRACT_GROUP(device),
 		CONTRACT_GROUP(port),
 		CONTRACT_GROUP(memory),
+		CONTRACT_GROUP(register),
+		CONTRACT_GROUP(large),
 		CONTRACT_GROUP(queue),
 		CONTRACT_GROUP(life),
 		CONTRACT_GROUP(transfer),

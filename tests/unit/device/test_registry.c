@@ -91,6 +91,7 @@ empty_slots_refuse(void **state)
 	assert_null(dev.ops.pd_create(&dev));
 	assert_int_equal(rte_errno, ENOTSUP);
 	assert_null(dev.ops.mr_register(&pd, NULL, 0, 0));
+	assert_null(dev.ops.mr_register_dmabuf(&pd, -1, 0, 0, 0, 0));
 	assert_null(dev.ops.cq_create(&dev, 1));
 	assert_null(dev.ops.qp_create(&pd, NULL));
 	assert_int_equal(dev.ops.close(&dev), -ENOTSUP);
