@@ -19,6 +19,7 @@
 #include <rte_malloc.h>
 
 #include "app_cause.h"
+#include "plx_pin.h"
 #include "perf_payload.h"
 
 /* Under a fault script each lost completion keeps an op until its connection is closed. */
@@ -44,10 +45,16 @@ perf_nb_ops(const struct perf *perf)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+static uint64_t
+region_bytes(const struct perf *perf, uint32_t slots)
+{
+	return (uint64_t)perf->opts.connections * slots * perf->stride;
+}
+
 static struct plx_region *
 make_region(struct perf *perf, uint32_t slots, uint32_t rights)
 {
-	uint64_t bytes = (uint64_t)perf->opts.connections * slots * perf->stride;
+	uint64_t bytes = region_bytes(perf, slots);
 	struct plx_region *region = plx_region_alloc(perf->pd, bytes, rights);
 
 	if (region == NULL)
@@ -70,6 +77,10 @@ perf_regions_create(struct perf *perf)
 
 	/* Each buffer has cache lines of its own. */
 	perf->stride = ((uint64_t)perf->opts.size + 63) / 64 * 64 + (perf->opts.size == 0 ? 64 : 0);
+	/* All of it or none: a limit that the second region meets is told before the first. */
+	if (plx_pin_check(perf->dev, region_bytes(perf, initiator_slots(perf)) + region_bytes(perf, slots)) != 0)
+		return app_fail(&perf->error, -ENOMEM, "-q %u --depth %u -s %u: %s", perf->opts.connections,
+			perf->opts.depth, perf->opts.size, app_cause("RLIMIT_MEMLOCK is too small"));
 	perf->initiator_region = make_region(perf, initiator_slots(perf), PLX_ACCESS_LOCAL_WRITE);
 	if (perf->initiator_region == NULL)
 		return -ENOMEM;
