@@ -41,6 +41,12 @@ keys_register(struct plx_pd *of, void *addr, uint64_t len, uint32_t rights)
 	return mr;
 }
 
+static struct plx_mr *
+keys_register_dmabuf(struct plx_pd *of, int fd, uint64_t offset, uint64_t len, uint64_t iova, uint32_t rights)
+{
+	return keys_register(of, NULL, len, rights);
+}
+
 static int
 keys_deregister(struct plx_mr *mr)
 {
@@ -53,7 +59,7 @@ keys_deregister(struct plx_mr *mr)
 
 static const struct plx_driver keys_driver = {
 	.name = "keys",
-	.ops = {.mr_register = keys_register, .mr_deregister = keys_deregister},
+	.ops = {.mr_register = keys_register, .mr_register_dmabuf = keys_register_dmabuf, .mr_deregister = keys_deregister},
 };
 
 static int
@@ -228,6 +234,25 @@ held_region_is_not_destroyed(void **state)
 }
 
 static void
+region_over_a_dmabuf_has_its_address_from_the_caller(void **state)
+{
+	struct plx_region *region;
+
+	rte_errno = 0;
+	assert_null(plx_region_create_dmabuf(&pd, 3, 0, 4096, 0x1000, PLX_ACCESS_REMOTE_READ));
+	assert_int_equal(rte_errno, ENOTSUP);
+	dev.caps.flags |= PLX_CAP_DMABUF;
+	region = plx_region_create_dmabuf(&pd, 3, 0, 4096, 0x1000, PLX_ACCESS_REMOTE_READ);
+	dev.caps.flags &= ~PLX_CAP_DMABUF;
+	assert_non_null(region);
+	assert_int_equal((uintptr_t)region->addr, 0x1000);
+	assert_int_equal(region->len, 4096);
+	assert_int_equal(region->rkey, 0xffffffff);
+	assert_int_equal(region->rights, PLX_ACCESS_REMOTE_READ);
+	assert_int_equal(plx_region_destroy(region), 0);
+}
+
+static void
 release_of_what_nobody_holds_is_refused(void **state)
 {
 	struct plx_region *region = plx_region_create(&pd, buf, 8, 0);
@@ -292,6 +317,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(memory_goes_with_the_region_that_owns_it),
 	TEST(memory_of_the_caller_stays),
 	TEST(held_region_is_not_destroyed),
+	TEST(region_over_a_dmabuf_has_its_address_from_the_caller),
 	TEST(release_of_what_nobody_holds_is_refused),
 	TEST(destroy_that_the_device_refuses_can_be_tried_again),
 	TEST(holders_of_several_threads_are_all_counted),
