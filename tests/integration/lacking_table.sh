@@ -68,7 +68,7 @@ call good.c "$(burst \&no_recv sq)" # nobody asks for what is not there
 call good.c "$(burst \&no_send rq)"
 call good.c "$(poll \&no_send)"
 call good.c "$(srq \&plx_loopback_fast)"
-call good.c "$(srq srq->fast)"
+call good.c "$(srq 'srq->fast')"
 call good.c "$(kind \&no_send RECV)"
 for op in SEND SEND_IMM SEND_INV WRITE WRITE_IMM READ CMP_SWAP FETCH_ADD BIND_MW LOCAL_INV RECV; do
 	call good.c "$(kind \&plx_loopback_fast $op)"
