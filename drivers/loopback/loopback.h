@@ -74,6 +74,10 @@ struct loopback_device {
 	enum loopback_grant grant;
 	uint32_t mtu;
 	uint32_t max_msg_sz;
+	uint32_t tick_us;	/**< not 0: its time goes by turns, this much each, not by the clock */
+	uint32_t cq_dies;	/**< a CQ that overflows ends, instead of dropping */
+	uint32_t inline_none;	/**< QPs are granted no inline, whatever max_inline says */
+	uint32_t loses_empty;	/**< messages without a byte get lost on the way */
 	uint32_t nb_gids;
 	uint32_t instance;  /**< 1 to 255, unique among open devices; part of its GIDs */
 	uint32_t reuse_qpn; /**< hand out the lowest free QP number, not the next one */
@@ -98,6 +102,7 @@ struct loopback_stall {
 	uint64_t rnr_ns;   /**< the wait that the peer asked for last */
 	uint32_t rnrs;	   /**< in a row */
 	uint32_t silences; /**< in a row */
+	uint64_t ticked_ns; /**< with tick_us: how far its time has gone */
 	bool invalidated;  /**< a local-inv has hidden its window, */
 	uint32_t visit;	   /**< and waits for the end of this one of the peer's, soft_gate_visit() */
 };
@@ -240,6 +245,8 @@ int loopback_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
 #define LOOPBACK_SILENCE (-2) /**< no peer answers */
 #define LOOPBACK_PEER_BUSY (-3) /**< the peer may still be using what was taken from it */
 int loopback_execute(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len);
+
+extern const struct plx_fast_ops loopback_fast_dying;
 
 /* ---- loopback_post.c ---- */
 /** Execute @p wr, whose send-queue position ends at @p position, and complete it. False: it has to wait. */

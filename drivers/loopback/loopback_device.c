@@ -248,7 +248,7 @@ loopback_cq_create(struct plx_device *base, uint32_t nb_cqe)
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	cq->base.fast = &plx_loopback_fast;
+	cq->base.fast = dev->cq_dies ? &loopback_fast_dying : &plx_loopback_fast;
 	return &cq->base;
 }
 

@@ -56,6 +56,14 @@ local_check(const struct loopback_qp *qp, const struct plx_wr *wr, uint32_t righ
 		key_fault);
 }
 
+/** What some networks do to messages that have nothing in them; an immediate is something. */
+static inline bool
+empty_is_lost(const struct loopback_qp *qp, const struct plx_wr *wr, uint32_t len)
+{
+	return unlikely(len == 0) && loopback_device(qp->base.dev)->loses_empty && wr->opcode != PLX_OPCODE_SEND_IMM &&
+	       wr->opcode != PLX_OPCODE_WRITE_IMM;
+}
+
 /** Whether @p rkey opens @p len bytes to what comes through @p peer: as a region's of its PD, or as a window's bound on it. */
 static inline bool
 remote_opens(const struct loopback_qp *peer, const struct plx_wr *wr, uint32_t right, uint64_t len)
@@ -193,7 +201,7 @@ execute_send(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	if (unlikely(fault != SOFT_OK))
 		return fault;
 	peer = peer_get(qp);
-	if (unlikely(peer == NULL))
+	if (unlikely(peer == NULL) || empty_is_lost(qp, wr, *len))
 		return LOOPBACK_SILENCE;
 	rqe = recv_get(peer);
 	if (unlikely(rqe == NULL))
@@ -232,7 +240,7 @@ execute_write(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	if (unlikely(fault != SOFT_OK))
 		return fault;
 	peer = peer_get(qp);
-	if (unlikely(peer == NULL))
+	if (unlikely(peer == NULL) || empty_is_lost(qp, wr, *len))
 		return LOOPBACK_SILENCE;
 	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_WRITE, *len);
 	if (unlikely(fault != SOFT_OK)) {

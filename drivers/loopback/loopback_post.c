@@ -202,6 +202,21 @@ plx_loopback_post_srq_recv(struct plx_srq *base, const struct plx_wr *const *wrs
 	return n;
 }
 
+/** Of a device whose CQs do not live through an overflow (IBA 10.2.3.3). */
+static int
+dying_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)
+{
+	return soft_cq_dropped(loopback_cq(cq)) != 0 ? -EIO : soft_cq_poll(cq, wcs, n);
+}
+
+const struct plx_fast_ops loopback_fast_dying = {
+	.post_send = plx_loopback_post_send,
+	.post_recv = plx_loopback_post_recv,
+	.post_srq_recv = plx_loopback_post_srq_recv,
+	.poll_cq = dying_poll_cq,
+	.kinds = PLX_LOOPBACK_KINDS,
+};
+
 int
 plx_loopback_poll_cq(struct plx_cq *cq, struct plx_wc *wcs, uint16_t n)
 {

@@ -28,7 +28,7 @@ loopback_qp_limits(struct plx_device *base, struct plx_qp_cap *cap)
 	cap->recv_depth = loopback_grant(dev, cap->recv_depth, 1, caps->max_qp_wr);
 	cap->send_sge = loopback_grant(dev, cap->send_sge, 1, caps->max_sge);
 	cap->recv_sge = loopback_grant(dev, cap->recv_sge, 1, caps->max_sge);
-	cap->inline_len = loopback_grant(dev, cap->inline_len, 0, caps->max_inline);
+	cap->inline_len = dev->inline_none ? 0 : loopback_grant(dev, cap->inline_len, 0, caps->max_inline);
 	return 0;
 }
 

@@ -18,10 +18,17 @@
 
 /* ---- stalls -------------------------------------------------------------------------------- */
 
+/** The time of the device. */
 static uint64_t
-until(uint64_t wait_ns)
+now_ns(const struct loopback_qp *qp)
 {
-	return wait_ns == SOFT_TIMER_NEVER ? SOFT_TIMER_NEVER : plx_clock_monotonic_ns() + wait_ns;
+	return loopback_device(qp->base.dev)->tick_us != 0 ? qp->stall.ticked_ns : plx_clock_monotonic_ns();
+}
+
+static uint64_t
+until(const struct loopback_qp *qp, uint64_t wait_ns)
+{
+	return wait_ns == SOFT_TIMER_NEVER ? SOFT_TIMER_NEVER : now_ns(qp) + wait_ns;
 }
 
 /** The peer said "not ready" at once, so the last NAK ends it. */
@@ -34,7 +41,7 @@ stall_rnr(struct loopback_qp *qp)
 		return SOFT_FAULT_RNR;
 	stall->rnrs++;
 	stall->silences = 0;
-	stall->until_ns = until(stall->rnr_ns);
+	stall->until_ns = until(qp, stall->rnr_ns);
 	return SOFT_OK;
 }
 
@@ -47,7 +54,7 @@ stall_silence(struct loopback_qp *qp)
 	if (stall->silences == qp->retry_cnt + 1u)
 		return SOFT_FAULT_SILENCE;
 	stall->silences++;
-	stall->until_ns = until(qp->ack_ns);
+	stall->until_ns = until(qp, qp->ack_ns);
 	return SOFT_OK;
 }
 
@@ -87,7 +94,8 @@ loopback_send_turn(struct soft_chore *chore)
 	case PLX_QP_RTS:
 		if (!soft_sq_stalled(&qp->sq))
 			return false;
-		return plx_clock_monotonic_ns() < qp->stall.until_ns || stalled_resume(qp);
+		qp->stall.ticked_ns += loopback_device(qp->base.dev)->tick_us * UINT64_C(1000);
+		return now_ns(qp) < qp->stall.until_ns || stalled_resume(qp);
 	case PLX_QP_ERR:
 		return loopback_send_flush(qp);
 	default:
