@@ -77,6 +77,19 @@ make_dispatcher(struct perf *perf)
 	return perf->dispatcher != NULL ? 0 : failed(perf, "ops");
 }
 
+/** Some devices keep an entry of a CQ for themselves: what is missing is asked for on top, once. */
+static struct plx_cq *
+make_cq(struct perf *perf, uint32_t nb_cqe)
+{
+	struct plx_cq *cq = plx_cq_create(perf->dev, nb_cqe);
+	uint32_t granted = cq == NULL ? nb_cqe : cq->nb_cqe;
+
+	if (granted >= nb_cqe || nb_cqe + (nb_cqe - granted) > plx_device_caps(perf->dev)->max_cqe)
+		return cq;
+	plx_cq_destroy(cq);
+	return plx_cq_create(perf->dev, nb_cqe + (nb_cqe - granted));
+}
+
 static int
 make_queues(struct perf *perf)
 {
@@ -86,7 +99,7 @@ make_queues(struct perf *perf)
 	perf->pd = plx_pd_create(perf->dev);
 	if (perf->pd == NULL)
 		return failed(perf, "PD");
-	perf->cq = plx_cq_create(perf->dev, (uint32_t)perf->nb_cqes);
+	perf->cq = make_cq(perf, (uint32_t)perf->nb_cqes);
 	if (perf->cq == NULL)
 		return failed(perf, "CQ");
 	conf.cq = perf->cq;

@@ -116,7 +116,7 @@ compare_and_swap_swaps_only_what_it_expects(void **state)
 	assert_true(*target(pair) == 5);
 }
 
-/** case 9.6: more than the device runs at once are queued, none is refused or lost */
+/** cases 9.6, 9.8: more than the device runs at once are queued, none is refused or lost */
 static void
 more_atomics_than_run_at_once_all_count(void **state)
 {

@@ -24,7 +24,7 @@ expect_send_refused(struct pair *pair, unsigned int opcode)
 	assert_int_equal(err, -ENOTSUP);
 }
 
-/** On a QP that is not up as well: where the device cannot be connected here, that is all there is. */
+/** case 9.5. On a QP that is not up as well: where the device cannot be connected here, that is all there is. */
 static void
 opcodes_not_advertised_are_refused(void **state)
 {

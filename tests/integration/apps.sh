@@ -78,6 +78,13 @@ pingpong_prints_its_options() {
 	ends_with 0
 	prints '\[-d DEVICE\] \[-n ROUNDS\]'
 }
+pingpong_plays_whatever_the_device_grants() { # cases 10.1, 10.2, 10.6
+	for limits in max_inline=0 max_inline=64 max_inline=102 max_inline=400 inline=none empty=lost grant=less grant=pow2; do
+		run -d "loopback0,$limits" -n 20
+		ends_with 0
+		prints '^loopback0,[^:]*: 20 pings and 20 pongs'
+	done
+}
 pingpong_refuses_a_device_that_carries_nothing() {
 	run -d null0
 	ends_with 2

@@ -51,6 +51,14 @@ adds_up='(.rate_ops - .ops / .seconds | fabs) < 0.01 and .latency_ns.samples == 
 
 # ---- results
 
+default_run_works_whatever_the_device_grants() { # cases 1.5, 10.1, 10.2, 10.6
+	for limits in max_inline=0 max_inline=102 inline=none empty=lost grant=less grant=pow2; do
+		run -- -d "loopback0,$limits" -n 200 --json -
+		ends_with 0
+		holds '.ops == 12800 and .errors == 0 and .lost == 0'
+	done
+}
+
 default_run_counts_every_op() {
 	run -- -n 1000 --json -
 	ends_with 0
