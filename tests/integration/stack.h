@@ -86,6 +86,10 @@ void stack_start(struct stack *s, const char *device, const struct stack_conf *c
 /** Submit one send on pair @p i from the calling thread, whatever it is. 0, or -EAGAIN: pool or queue. */
 int stack_send(struct stack *s, unsigned int i);
 
+/** The two halves of it: a prepared send, NULL if the pool is empty; and its submit, which puts it when it is not taken. */
+struct plx_op *stack_take(struct stack *s);
+int stack_submit(struct stack *s, unsigned int i, struct plx_op *op);
+
 /** The same with @p n sends in one submit, at most PLX_POST_BURST. Returns how many were taken. */
 unsigned int stack_send_burst(struct stack *s, unsigned int i, unsigned int n);
 

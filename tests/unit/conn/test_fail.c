@@ -218,13 +218,18 @@ peer_that_only_flushes_has_failed_too(void **state)
 {
 	struct plx_conn *conn = conn_that_tells(4);
 
-	rig_ops(&rig, PLX_OPCODE_RECV, ops, 2, &count);
-	assert_int_equal(plx_conn_recv_burst(conn, ops, 2, &err), 2);
+	rig_ops(&rig, PLX_OPCODE_RECV, ops, 3, &count);
+	assert_int_equal(plx_conn_recv_burst(conn, ops, 3, &err), 3);
 	fake_complete(conn->qp, true, 2, PLX_ST_WR_FLUSH_ERR);
 	rig_turn(&rig);
 	assert_int_equal(told.nb, 1);
 	assert_int_equal(told.error.status, PLX_ST_WR_FLUSH_ERR);
 	assert_int_equal(nb_logged(), 0);
+	fake_complete(conn->qp, true, 1, PLX_ST_LOC_PROT_ERR); /* the cause came behind: kept and logged, not told again */
+	rig_turn(&rig);
+	assert_int_equal(told.nb, 1);
+	assert_int_equal(conn->error.status, PLX_ST_LOC_PROT_ERR);
+	assert_int_equal(nb_logged(), 1);
 	rig_close(&rig, conn);
 }
 
