@@ -211,13 +211,21 @@ stack_start(struct stack *s, const char *device, const struct stack_conf *conf)
 	stack_launch(s);
 }
 
+static void
+prepare_send(struct stack *s, struct plx_op *op)
+{
+	plx_op_prep_send(op, s->region->addr, MSG_LEN, s->region->lkey, send_done, s);
+	if (s->conf.late && (plx_op_generation(op) & 1))
+		plx_op_add_flags(op, PLX_OP_LATE_OK);
+}
+
 struct plx_op *
 stack_take(struct stack *s)
 {
 	struct plx_op *op = plx_op_get(s->d->pool);
 
 	if (op != NULL)
-		plx_op_prep_send(op, s->region->addr, MSG_LEN, s->region->lkey, send_done, s);
+		prepare_send(s, op);
 	return op;
 }
 
@@ -256,7 +264,7 @@ stack_send_burst(struct stack *s, unsigned int i, unsigned int n)
 	if (plx_op_get_bulk(s->d->pool, ops, n) != 0)
 		return 0;
 	for (unsigned int k = 0; k < n; k++)
-		plx_op_prep_send(ops[k], s->region->addr, MSG_LEN, s->region->lkey, send_done, s);
+		prepare_send(s, ops[k]);
 	__atomic_fetch_add(&s->count.submitted, n, __ATOMIC_RELAXED);
 	taken = plx_conn_submit_burst(s->from[i].conn, ops, (uint16_t)n, &err);
 	__atomic_fetch_sub(&s->count.submitted, n - taken, __ATOMIC_RELAXED);

@@ -37,6 +37,7 @@ struct stack_conf {
 	unsigned int home;     /**< POLLER or WORKER */
 	unsigned int spare_recvs; /**< the receive queue is deeper by this: no send ever waits for a receive */
 	bool own_recvs;	       /**< the test posts the receives itself */
+	bool late;	       /**< every other send may complete late */
 	bool busy;	       /**< the loops never yield: no system call of theirs */
 };
 

@@ -84,7 +84,7 @@ static void
 each_op_settles_once_at_its_home(void **state)
 {
 	stack_start(&stack, plx_test_device(),
-		&(struct stack_conf){.nb_pairs = 8, .depth = 16, .nb_ops = 4096, .home = WORKER});
+		&(struct stack_conf){.nb_pairs = 8, .depth = 16, .nb_ops = 4096, .home = WORKER, .late = true});
 	submit_from_two_threads(&stack, rounds());
 	stack_wait(&stack.count.by_status[PLX_ST_SUCCESS], 2 * rounds(), "completions");
 	stack_stop(&stack);
@@ -127,7 +127,7 @@ closes_from_everywhere_under_traffic_settle_each_op_once(void **state)
 		pthread_t thread;
 
 		stack_start(&stack, plx_test_device(),
-			&(struct stack_conf){.nb_pairs = 8, .depth = 16, .nb_ops = 4096, .home = WORKER});
+			&(struct stack_conf){.nb_pairs = 8, .depth = 16, .nb_ops = 4096, .home = WORKER, .late = true});
 		assert_int_equal(pthread_create(&thread, NULL, submit_share_alien, &share), 0);
 		stack_wait(&stack.count.settled, 200, "completions");
 		for (unsigned int i = 8; i-- > 0;)
