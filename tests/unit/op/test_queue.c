@@ -35,8 +35,10 @@ start_at(uint32_t posts)
 	nb_told = 0;
 	memset(ops, 0, sizeof(ops));
 	memset(&over, 0, sizeof(over));
-	for (unsigned int i = 0; i < DEPTH; i++)
+	for (unsigned int i = 0; i < DEPTH; i++) {
+		ops[i].wr.wr_id = i + 1;
 		ops[i].wr.flags = PLX_WR_SIGNALED;
+	}
 }
 
 static int
