@@ -43,7 +43,7 @@ struct plx_mw {
 };
 
 /**
- * A window onto @p mr, unbound. The region lives at least as long: plx_mr_deregister() is -EBUSY meanwhile.
+ * A window onto @p mr, unbound. The region lives at least as long: plx_mr_deregister() refuses meanwhile.
  * NULL with rte_errno: ENOTSUP without PLX_CAP_MW, ENOMEM, or the provider's.
  */
 struct plx_mw *plx_mw_create(struct plx_mr *mr);
