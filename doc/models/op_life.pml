@@ -24,7 +24,7 @@
 #define ORPHAN_NOT_PUT		 6	/* nobody gives the node back */
 #define COMPLETE_AND_PUT_TWICE	 7	/* home settles what it received, and again */
 #define IMPLIED_NOT_DISARMED	 8	/* an unsignaled op that is over leaves its device word as it is */
-#define IMPLIED_WHEREVER	 9	/* a completion ends unsignaled ops behind its own, too */
+#define NOT_IMPLIED		 9	/* a completion says nothing of the unsignaled ops before its own */
 #define TAIL_UNSIGNALED		10	/* the last op may be unsignaled, and nothing comes behind it */
 
 #define SLOTS 2
@@ -144,9 +144,9 @@ poll:		skip
 			d_step {
 			i = 0;
 			do
-			:: i < USES && (i < use_of[s] || (BREAK == IMPLIED_WHEREVER && i > use_of[s])) ->
+			:: i < use_of[s] ->
 				if
-				:: known[i] && unsignaled[i] && ops[slot_of[i]].armed == gen_of[i] ->
+				:: BREAK != NOT_IMPLIED && known[i] && unsignaled[i] && ops[slot_of[i]].armed == gen_of[i] ->
 					if
 					:: BREAK != IMPLIED_NOT_DISARMED -> ops[slot_of[i]].armed = NONE
 					:: else
