@@ -246,6 +246,19 @@ kth_verb_fails_for_all_k_and_nothing_is_left(void **state)
 	assert_int_equal(k - 2, NB_OF(steps) + 2); /* address and bring-up ask for the GID */
 }
 
+static void
+first_rule_that_hits_decides_how_a_verb_fails(void **state)
+{
+	struct walk w = begin("fail pd_create 2 EIO; fail control 1 ENOSPC; fail control 1.. EPERM");
+
+	assert_int_equal(step_pd(&w), -ENOSPC);
+	assert_int_equal(step_pd(&w), -EIO);
+	assert_int_equal(step_pd(&w), -EPERM);
+	assert_int_equal(stats(&w).failed_verbs, 3);
+	w.pd = NULL;
+	end(&w);
+}
+
 /* case 13.4: the knob */
 static void
 delayed_verb_takes_its_time_and_works(void **state)
@@ -269,6 +282,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_verb_fails_alone_and_once),
 	cmocka_unit_test(verb_that_failed_has_done_nothing_and_works_when_tried_again),
 	cmocka_unit_test(kth_verb_fails_for_all_k_and_nothing_is_left),
+	cmocka_unit_test(first_rule_that_hits_decides_how_a_verb_fails),
 	cmocka_unit_test(delayed_verb_takes_its_time_and_works),
 };
 
