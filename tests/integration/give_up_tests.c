@@ -172,8 +172,38 @@ each_op_is_over_once_whatever_comes_first(void **state)
 	stack_check_and_free(&stack);
 }
 
+/*
+ * cases 11.3, 16.10: retries without end (rnr_retry 7) are the device's, timers of its own run for them, and the QP is destroyed
+ * under them. The user is told in time, and the close takes the QP to ERR and the rest with it.
+ */
+static void
+peer_that_never_posts_a_receive_costs_a_deadline_and_no_more(void **state)
+{
+	struct plx_dispatcher_stats d;
+
+	for (unsigned int round = 0; round < 3; round++) {
+		stack_make(&stack, plx_test_device(),
+			&(struct stack_conf){.nb_pairs = 4, .depth = 8, .nb_ops = 512, .home = WORKER, .own_recvs = true});
+		stack_launch(&stack);
+		for (unsigned int i = 0; i < 16; i++) {
+			struct plx_op *op = stack_take(&stack);
+
+			assert_non_null(op);
+			plx_op_set_deadline(op, plx_clock_monotonic_ns() + UINT64_C(20000000));
+			assert_int_equal(stack_submit(&stack, i % 4, op), 0);
+		}
+		stack_wait(&stack.count.by_status[PLX_ST_TIMED_OUT], 16, "deadlines");
+		stack_stop(&stack);
+		plx_dispatcher_stats(stack.d, &d);
+		assert_int_equal(stack.count.by_status[PLX_ST_TIMED_OUT], 16);
+		assert_true(d.late <= 16); /* what the device flushed; what it did not went with its QP */
+		stack_check_and_free(&stack);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_op_is_over_once_whatever_comes_first),
+	cmocka_unit_test(peer_that_never_posts_a_receive_costs_a_deadline_and_no_more),
 };
 
 static int
