@@ -235,6 +235,8 @@ stall_is_seen_in_the_stats(void **state)
 	plx_conn_stats(flow.ends[0].conn, &stats);
 	assert_int_equal(stats.stalled_ns, 0); /* full, but nobody minds */
 	assert_int_equal(stats.exhausted, 0);
+	assert_int_equal(stats.sends_most, 2);
+	assert_int_equal(stats.recvs_most, 0);
 	assert_int_equal(flow_submit(&flow.ends[0], flow_send(&flow.ends[0], 4), OWNER), -EAGAIN);
 	plx_conn_stats(flow.ends[0].conn, &stats);
 	assert_true(stats.stalled_ns > 0);
