@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /** Exit status of a program whose arguments or set-up are wrong, and of one whose run failed. */
 #define APP_EXIT_USAGE 2
@@ -37,6 +38,9 @@ int app_fail(struct app_error *error, int err, const char *fmt, ...) __attribute
 
 /** The last line: "NAME: text" on stderr. */
 void app_error_print(const char *name, const struct app_error *error);
+
+/** A result that nobody can read is none: 0 when all that was printed to @p out, called @p name, has got there, or -EIO. */
+int app_check_written(FILE *out, const char *name, struct app_error *error);
 
 /**
  * The decimal number @p text, with an optional suffix k, m or g (x 1024 each) when @p units, from @p min to

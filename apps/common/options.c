@@ -31,6 +31,14 @@ app_error_print(const char *name, const struct app_error *error)
 	fprintf(stderr, "%s: %s\n", name, error->text);
 }
 
+int
+app_check_written(FILE *out, const char *name, struct app_error *error)
+{
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	return app_fail(error, -EIO, "%s: the result could not be written: %s", name, strerror(errno));
+}
+
 /** How far @p unit shifts: k 10, m 20, g 30; nothing 0; -1: no unit. */
 static int
 unit_shift(const char *unit)

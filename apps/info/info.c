@@ -191,11 +191,13 @@ main(int argc, char **argv)
 		err = plx_drivers_register();
 		if (err == 0)
 			err = json ? show_json(device, &error) : show_text(device, &error);
+		if (err == 0)
+			err = app_check_written(stdout, "stdout", &error);
 		rte_eal_cleanup();
 	}
 	if (err == 0)
 		return 0;
 	app_fail(&error, err, "%s", rte_strerror(-err));
 	app_error_print("plx-info", &error);
-	return APP_EXIT_USAGE;
+	return err == -EIO ? APP_EXIT_FAILED : APP_EXIT_USAGE;
 }

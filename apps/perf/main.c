@@ -101,15 +101,6 @@ write_json(const struct perf *perf, const struct perf_result *res, FILE *json)
 	perf_json(perf, res, json);
 }
 
-/** A result that nobody can read is none: what was printed has reached its file. */
-static int
-check_written(struct perf *perf, FILE *out, const char *name)
-{
-	if (fflush(out) == 0 && !ferror(out))
-		return 0;
-	return app_fail(&perf->error, -EIO, "%s: the result could not be written: %s", name, strerror(errno));
-}
-
 /** From the first op to the last word. Returns the exit status. */
 static int
 run_and_report(struct perf *perf, FILE *json)
@@ -131,9 +122,9 @@ run_and_report(struct perf *perf, FILE *json)
 		write_json(perf, &res, json);
 	perf_report_faults(perf, &res);
 	if (err == 0)
-		err = check_written(perf, stdout, "stdout");
+		err = app_check_written(stdout, "stdout", &perf->error);
 	if (err == 0 && json != NULL)
-		err = check_written(perf, json, perf->opts.json);
+		err = app_check_written(json, perf->opts.json, &perf->error);
 	if (closed == 0)
 		closed = perf_teardown(perf);
 	return err == 0 && closed == 0 ? 0 : APP_EXIT_FAILED;

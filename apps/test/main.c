@@ -162,6 +162,10 @@ main(int argc, char **argv)
 		app_error_print("plx-test", &error);
 		return APP_EXIT_USAGE;
 	}
+	if (app_check_written(stdout, "stdout", &error) != 0) {
+		app_error_print("plx-test", &error);
+		return APP_EXIT_FAILED;
+	}
 	rte_eal_cleanup();
 	return autotest_status();
 }

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmdline.h>
 #include <cmdline_parse.h>
@@ -100,6 +101,8 @@ prompt_run(void)
 	if (cl == NULL)
 		return -ENOMEM;
 	cmdline_interact(cl);
+	if (!isatty(STDIN_FILENO))
+		cmdline_in(cl, "\n", 1); /* a last line without its end */
 	cmdline_stdin_exit(cl);
 	return 0;
 }
