@@ -49,11 +49,6 @@ conf_lcores_ok(const struct plx_lane_conf *conf)
 			conf->consumer, RTE_MAX_LCORE);
 		return false;
 	}
-	if (conf->nb_producers > PLX_LANE_PRODUCERS) {
-		PLX_LOG(ERR, "lane %s: %u producers, PLX_LANE_PRODUCERS is %u", lane_name(conf),
-			conf->nb_producers, PLX_LANE_PRODUCERS);
-		return false;
-	}
 	if (conf->nb_producers == 0 && !conf->alien) {
 		PLX_LOG(ERR, "lane %s: 0 producers and no alien ring, nobody could send", lane_name(conf));
 		return false;

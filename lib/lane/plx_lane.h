@@ -50,7 +50,7 @@ struct plx_lane_conf {
 	const char *name;	       /**< for log lines and the rings' names; up to 12 shown */
 	unsigned int consumer;	       /**< lcore id, or LCORE_ID_ANY for a thread without one */
 	const unsigned int *producers; /**< lcore ids, each once; the consumer may be one */
-	unsigned int nb_producers;     /**< at most PLX_LANE_PRODUCERS; 0: aliens only */
+	unsigned int nb_producers;     /**< 0: aliens only */
 	bool alien;		       /**< with a ring for everybody else */
 	unsigned int nb_elem;	       /**< that each ring holds, exactly; 1 to 2^30 - 1 */
 	unsigned int elem_size;	       /**< bytes, a multiple of 4 */
@@ -64,7 +64,7 @@ struct plx_lane {
 	uint32_t nb_rings;
 	struct rte_ring *alien;				/* the last of `rings`, or NULL */
 	struct rte_ring *sole;				/* the only one, no alien's, of pointers; or NULL */
-	struct rte_ring *rings[PLX_LANE_PRODUCERS + 1]; /* all, for the consumer */
+	struct rte_ring *rings[RTE_MAX_LCORE + 1]; /* all, for the consumer */
 	struct rte_ring *ring_of[RTE_MAX_LCORE];	/* by producer; NULL: no ring of its own */
 
 	uint32_t next __rte_cache_aligned; /* ring that the next recv begins with */
