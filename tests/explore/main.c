@@ -12,6 +12,7 @@
 
 #include "plx_test.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@
 
 #include "internal.h"
 
-#define MAX_CASES 64
+#define MAX_CASES 128
+
+#define USAGE "usage: plx-explore [-q] [-n MAX-SCHEDULES] [SCENARIO... [--replay STEPS]]\n"
 
 static const char *replay;
 static unsigned long max_schedules;
@@ -92,7 +95,11 @@ add_cases(struct CMUnitTest *cases, unsigned int nb, const struct explore_scenar
 
 		for (int i = 0; i < nb_names; i++)
 			wanted |= strcmp(names[i], table->name) == 0;
-		if (wanted && nb < MAX_CASES)
+		if (wanted && nb == MAX_CASES) {
+			fprintf(stderr, "explore: more than %d scenarios: raise MAX_CASES\n", MAX_CASES);
+			exit(2);
+		}
+		if (wanted)
 			cases[nb++] = (struct CMUnitTest){
 				.name = table->name, .test_func = explore, .initial_state = (void *)(uintptr_t)table};
 	}
@@ -111,11 +118,21 @@ main(int argc, char **argv)
 		at++;
 	}
 	if (at + 1 < argc && strcmp(argv[at], "-n") == 0) {
-		max_schedules = strtoul(argv[at + 1], NULL, 10);
+		char *end;
+
+		max_schedules = strtoul(argv[at + 1], &end, 10);
+		if (!isdigit((unsigned char)argv[at + 1][0]) || *end != '\0') {
+			fprintf(stderr, "explore: -n %s: not a number\n" USAGE, argv[at + 1]);
+			return 2;
+		}
 		at += 2;
 	}
 	if (argc - at > 2 && strcmp(argv[argc - 2], "--replay") == 0) {
 		replay = argv[argc - 1];
+		if (replay[0] == '\0' || replay[strspn(replay, "0123456789x,")] != '\0') {
+			fprintf(stderr, "explore: --replay '%s': not steps as they are printed, 0,1x3,0\n" USAGE, replay);
+			return 2;
+		}
 		argc -= 2;
 	}
 	if (argc == at)
@@ -124,9 +141,9 @@ main(int argc, char **argv)
 	nb = add_cases(cases, nb, explore_dispatcher, argv + at, argc - at);
 	nb = add_cases(cases, nb, explore_shared, argv + at, argc - at);
 	nb = add_cases(cases, nb, explore_conn, argv + at, argc - at);
-	if (nb == 0) {
-		fprintf(stderr, "explore: no such scenario\n");
-		return 1;
+	if (argc != at && nb != (unsigned int)(argc - at)) {
+		fprintf(stderr, "explore: %d scenarios named, there are %u of them\n" USAGE, argc - at, nb);
+		return 2;
 	}
 	if (plx_test_eal_init(NULL) != 0)
 		return 1;
