@@ -37,6 +37,7 @@ static_assert(sizeof(((struct rte_mempool_cache *)0)->len) == sizeof(uint32_t) &
 	sizeof(((struct rte_mempool_cache *)0)->flushthresh) == sizeof(uint32_t), "plx_op_put_bulk() counts in these");
 
 #define MAX_SLOTS (1u << 24)
+#define MAX_PRIV (1u << 24)
 
 static uint64_t tags[(PLX_OP_POOLS_MAX + 1) / 64] = {1}; /* tag 0 is nobody's */
 
@@ -78,6 +79,11 @@ conf_check(const struct plx_op_pool_conf *conf)
 	if (conf->cache_size > RTE_MEMPOOL_CACHE_MAX_SIZE) {
 		PLX_LOG(ERR, "op pool %s: cache of %u objects, the maximum is %u", conf->name,
 			conf->cache_size, RTE_MEMPOOL_CACHE_MAX_SIZE);
+		return -EINVAL;
+	}
+	if (conf->priv_size > MAX_PRIV) {
+		PLX_LOG(ERR, "op pool %s: %u private bytes behind each op, the maximum is %u", conf->name,
+			conf->priv_size, MAX_PRIV);
 		return -EINVAL;
 	}
 	return 0;

@@ -465,10 +465,17 @@ bad_numbers_are_refused(void **state)
 	static const unsigned int bad[][2] = {
 		{0, 0}, {UINT32_MAX, 0}, {(1u << 24) + 1, 0}, {1u << 24, 1}, {8, RTE_MEMPOOL_CACHE_MAX_SIZE + 1},
 	};
+	static const unsigned int private[] = {(1u << 24) + 1, UINT32_MAX - 300, UINT32_MAX};
 
 	for (size_t i = 0; i < NB_OF(bad); i++) {
 		rte_errno = 0;
 		assert_null(make(bad[i][0], bad[i][1], 0));
+		assert_int_equal(rte_errno, EINVAL);
+	}
+	/* An element's size is 32 bits for a mempool. */
+	for (size_t i = 0; i < NB_OF(private); i++) {
+		rte_errno = 0;
+		assert_null(make(4, 0, private[i]));
 		assert_int_equal(rte_errno, EINVAL);
 	}
 }
