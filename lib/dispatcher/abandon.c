@@ -93,6 +93,8 @@ plx_dispatcher_abandon(struct plx_dispatcher *d, uint64_t id, unsigned int home)
 int
 plx_op_abandon(struct plx_dispatcher *d, struct plx_op *op)
 {
+	if (op->pool != d->pool)
+		return -EINVAL;
 	if (!(__atomic_load_n(&op->state, __ATOMIC_RELAXED) & PLX_OP_IN_CUSTODY))
 		return plx_op_put(op);
 	return plx_dispatcher_abandon(d, plx_op_id(op), op->home);

@@ -23,6 +23,10 @@ static_assert(offsetof(struct plx_dispatcher, detours) == RTE_CACHE_LINE_SIZE &&
 static int
 conf_check(const struct plx_dispatcher_conf *conf)
 {
+	if (conf->mode != PLX_DISPATCHER_OWNED && conf->mode != PLX_DISPATCHER_SHARED) {
+		PLX_LOG(ERR, "dispatcher %s: mode %d is neither OWNED nor SHARED", conf->name, (int)conf->mode);
+		return -EINVAL;
+	}
 	if (conf->mode == PLX_DISPATCHER_OWNED && !rte_lcore_is_enabled(conf->owner)) {
 		PLX_LOG(ERR, "dispatcher %s: owner lcore %u is not among EAL's %u lcores", conf->name,
 			conf->owner, rte_lcore_count());

@@ -182,7 +182,7 @@ uint16_t plx_dispatcher_take_burst(struct plx_dispatcher *d, struct plx_op **ops
  * Give up on a posted op: its callback will not run, the node goes back to the pool when the CQE comes. The payload
  * buffers are the device's until then: plx_dispatcher_in_device() tells. A COMPLETED or PREPARED op is put at once.
  * The handle is dead after the call. From the op's home lcore; elsewhere it is forwarded there.
- * 0; -EAGAIN: forwarding lane full, nothing happened; -EINVAL: the op has no home lcore that could be told.
+ * 0; -EAGAIN: forwarding lane full, nothing happened; -EINVAL: the op has no home lcore that could be told, or is of another dispatcher's pool.
  */
 int plx_op_abandon(struct plx_dispatcher *d, struct plx_op *op);
 

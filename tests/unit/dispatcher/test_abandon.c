@@ -154,6 +154,22 @@ wrong_home_or_none_abandons_nothing(void **state)
 	plx_op_put(op);
 }
 
+static void
+op_of_another_pool_is_refused(void **state)
+{
+	struct plx_op_pool *other = plx_op_pool_create(&(struct plx_op_pool_conf){
+		.name = "other", .nb_ops = 1, .socket_id = SOCKET_ID_ANY});
+	struct plx_op *op;
+
+	assert_non_null(other);
+	op = plx_op_get(other);
+	assert_non_null(op);
+	assert_int_equal(plx_op_abandon(d, op), -EINVAL);
+	assert_int_equal(plx_op_pool_in_use(other), 1);
+	assert_int_equal(plx_op_put(op), 0);
+	assert_int_equal(plx_op_pool_destroy(other), 0);
+}
+
 /* Garbage, foreign ids, and the present id of a node that rests in the pool. */
 static void
 ids_of_nobody_are_late(void **state)
@@ -245,6 +261,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(op_that_is_not_posted_is_put_at_once),
 	TEST(second_abandonment_is_late),
 	TEST(wrong_home_or_none_abandons_nothing),
+	TEST(op_of_another_pool_is_refused),
 	TEST(ids_of_nobody_are_late),
 	TEST(full_lane_of_abandonments_says_retry),
 	TEST(buffers_are_the_devices_until_the_late_completion),

@@ -38,6 +38,9 @@ lcores_that_eal_does_not_have_are_refused(void **state)
 	conf.homes = beyond;
 	conf.nb_homes = 1;
 	assert_refused(&conf, EINVAL);
+	conf = good;
+	conf.mode = 7;
+	assert_refused(&conf, EINVAL);
 }
 
 static void
