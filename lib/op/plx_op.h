@@ -372,11 +372,14 @@ plx_op_set_home(struct plx_op *op, unsigned int home)
 {
 	if (plx_op_is_prepared(op))
 		plx_op_set_custody(op,
-			PLX_OP_CUSTODY((uint16_t)home, PLX_OP_PREPARED, op->attention | PLX_OP_OWN_HOME));
+			/* One that does not fit is no lcore: submit refuses it as it refuses that number. */
+			PLX_OP_CUSTODY((uint16_t)(home < PLX_HOME_ANY || home == UINT32_MAX ? home : PLX_HOME_ANY - 1),
+				PLX_OP_PREPARED, op->attention | PLX_OP_OWN_HOME));
 }
 
 /**
- * Use a COMPLETED op once more as it is: PREPARED, new generation, no deadline. 0, or -EBUSY if it is not COMPLETED, or
+ * Use a COMPLETED op once more as it is: PREPARED, new generation, no deadline; the list that plx_op_set_sges() was given
+ * is read again by its submit. 0, or -EBUSY if it is not COMPLETED, or
  * the device still has it.
  */
 int plx_op_again(struct plx_op *op);

@@ -37,6 +37,14 @@ prints_times() { # prints_times N REGEX: in that many lines
 }
 last_names() { for word; do [[ $last = *"$word"* ]] || fail "wants in the last line: $word"; done; }
 
+output_is_lost() {
+	status=0
+	timeout 60 "$program" "$@" >/dev/full 2>"$tmp/err" || status=$?
+	last=$(tail -n 1 "$tmp/err")
+	ends_with 1
+	last_names 'stdout: the result could not be written'
+}
+
 # ---- plx-pingpong
 
 pingpong_plays_all_rounds() {
@@ -72,6 +80,12 @@ pingpong_refuses_bad_options() {
 	run extra
 	ends_with 2
 	last_names plx-pingpong extra
+}
+pingpong_fails_when_its_output_is_lost() { output_is_lost -n 10; }
+pingpong_runs_where_there_are_many_lcores() {
+	run --no-huge --no-shconf --no-pci -m 512 --lcores '(0-127)@0' -- -n 10
+	ends_with 0
+	prints '^loopback0: 10 pings and 10 pongs'
 }
 pingpong_prints_its_options() {
 	run -h
@@ -133,6 +147,10 @@ info_names_a_bad_devarg() {
 	run -d loopback0,grant=zzz
 	ends_with 2
 	grep -F 'devarg grant=zzz: not one of exact, ' "$tmp/err" || fail 'wants all choices'
+}
+info_fails_when_its_output_is_lost() {
+	output_is_lost --json
+	output_is_lost -d loopback0
 }
 info_refuses_bad_options() {
 	run -z

@@ -161,6 +161,12 @@ a_piped_session_is_a_session() {
 	ends_with 0
 	prints_like 'plx>>op_autotest.*# op_autotest.*Test OK.*plx>>quit'
 	in_order '# op_autotest' 'Test OK'
+	printf 'good_autotest\ngood_autotest' >"$tmp/in" # a last line without its end
+	run "$planted"
+	in_order '# good_autotest' 'Test OK' '# good_autotest' 'Test OK'
+	status=0
+	"$planted" good_autotest >/dev/full 2>"$tmp/err" || status=$?
+	ends_with 1
 	typed bad_autotest good_autotest # its end is as good as quit
 	run "$planted"
 	ends_with 1

@@ -382,6 +382,8 @@ a_home_that_is_none_is_einval(void **state)
 	plx_op_prep_send(op, buf, 8, 1, NULL, NULL);
 	plx_op_set_home(op, 3);
 	submit_says(-EINVAL, 3, OWNER);
+	plx_op_set_home(op, 65536 + WORKER); /* not its lower half */
+	submit_says(-EINVAL, PLX_HOME_ANY - 1, OWNER);
 	plx_op_set_home(op, WORKER);
 	submit_takes();
 	assert_int_equal(op->home, WORKER);
