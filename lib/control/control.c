@@ -13,6 +13,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "control_watch.h"
 #include "plx_lane.h"
 #include "plx_log.h"
 #include "plx_turn.h"
@@ -36,6 +37,9 @@ struct plx_control {
 	 * thread. Each push is followed by a post, each post by one run or the end. */
 	struct plx_control_req *queue __rte_cache_aligned;
 	sem_t nb_queued;
+
+	/* Files beside the requests: control_watch.c. */
+	struct control_watches watches;
 };
 
 /*
@@ -53,6 +57,7 @@ queue_push(struct plx_control *ctl, struct plx_control_req *req)
 	} while (!__atomic_compare_exchange_n(
 		&ctl->queue, &head, req, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	sem_post(&ctl->nb_queued);
+	control_watches_wake(&ctl->watches);
 }
 
 /* All requests, first one first. */
@@ -97,8 +102,7 @@ control_main(void *arg)
 	for (;;) {
 		struct plx_control_req *req;
 
-		while (sem_wait(&ctl->nb_queued) != 0)
-			; /* a debugger's EINTR */
+		control_watches_wait(&ctl->watches, &ctl->nb_queued);
 		if (next == NULL)
 			next = queue_take_all(ctl);
 		if (next == NULL)
@@ -256,7 +260,9 @@ plx_control_destroy(struct plx_control *ctl)
 		return -EBUSY;
 	}
 	sem_post(&ctl->nb_queued);
+	control_watches_wake(&ctl->watches);
 	pthread_join(ctl->thread, NULL);
+	control_watches_fini(&ctl->watches);
 	homes_destroy(ctl);
 	sem_destroy(&ctl->nb_queued);
 	rte_free(ctl);
@@ -391,4 +397,45 @@ plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg)
 		; /* EINTR: a signal handler of the caller's has run */
 	sem_destroy(&sync.ran);
 	return sync.base.result;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+struct watch_arg {
+	struct plx_control *ctl;
+	struct plx_control_watch *watch;
+};
+
+static int
+watch_add(void *arg)
+{
+	const struct watch_arg *a = arg;
+
+	return control_watches_add(&a->ctl->watches, a->watch);
+}
+
+static int
+watch_remove(void *arg)
+{
+	const struct watch_arg *a = arg;
+
+	return control_watches_remove(&a->ctl->watches, a->watch);
+}
+
+int
+plx_control_watch(struct plx_control *ctl, struct plx_control_watch *watch)
+{
+	struct watch_arg arg = {.ctl = ctl, .watch = watch};
+
+	if (watch->fn == NULL || watch->fd < 0)
+		return -EINVAL;
+	return plx_control_sync(ctl, watch_add, &arg);
+}
+
+int
+plx_control_unwatch(struct plx_control *ctl, struct plx_control_watch *watch)
+{
+	struct watch_arg arg = {.ctl = ctl, .watch = watch};
+
+	return plx_control_sync(ctl, watch_remove, &arg);
 }

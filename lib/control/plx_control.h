@@ -20,8 +20,10 @@
  * its result goes back to the lcore that asked, where `done` runs inside plx_control_once(), a hook
  * of that lcore's poller or worker loop.
  *
+ * It can watch files too (plx_control_watch()): those of async events, which so are read on no polling lcore.
+ *
  * submit takes no lock that the control thread could hold while it is preempted. It makes one
- * system call when the control thread sleeps.
+ * system call when the control thread sleeps, and one more while files are watched.
  *
  * Where the thread runs: EAL pins the thread that initialises it, and threads made later inherit
  * that pin, so that a plain pthread would share its CPU with a busy-polling loop. This one gets a
@@ -137,6 +139,31 @@ unsigned int plx_control_once(struct plx_control *ctl);
 
 /** Whether lcore @p lcore was named in the conf, so that it may submit. Any thread. */
 bool plx_control_serves(const struct plx_control *ctl, unsigned int lcore);
+
+/**
+ * A file that the control thread waits for beside its requests, embedded in the caller's object. Zero but for fd and fn.
+ * From a plx_control_watch() that returned 0 until plx_control_unwatch() returns it belongs to the control room.
+ */
+struct plx_control_watch {
+	int fd;
+	/** @p watch's fd is readable: on the control thread, between requests. It reads, without blocking, until nothing is left. */
+	void (*fn)(struct plx_control_watch *watch);
+
+	/* private */
+	struct plx_control_watch *next;
+};
+
+/**
+ * Have the control thread call @p watch's fn whenever its fd is readable. Not on the control thread. 0, -EINVAL: no fn, or an fd
+ * below 0; -ENOSPC: PLX_CONTROL_WATCHES files are watched; -EDEADLK: called on the control thread; or what eventfd(2) says.
+ */
+int plx_control_watch(struct plx_control *ctl, struct plx_control_watch *watch);
+
+/** After this fn does not run any more. -ENOENT: it is not watched; -EDEADLK: called on the control thread. */
+int plx_control_unwatch(struct plx_control *ctl, struct plx_control_watch *watch);
+
+/** Files that one control thread can watch. */
+#define PLX_CONTROL_WATCHES 64
 
 /** Requests of the calling lcore whose `done` has not run yet. */
 unsigned int plx_control_nb_under_way(const struct plx_control *ctl);

@@ -11,6 +11,9 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
 
 #include <rte_errno.h>
 
@@ -458,6 +461,86 @@ each_request_is_answered_once_when_lcores_ask_at_once(void **state)
 	assert_int_equal(nb_runs, NB_OF(askers) * rounds);
 }
 
+/* ---- files --------------------------------------------------------------------------------- */
+
+struct seen {
+	struct plx_control_watch watch;
+	uint64_t nb; /* atomic */
+	pthread_t ran_on;
+};
+
+static void
+file_readable(struct plx_control_watch *watch)
+{
+	struct seen *seen = plx_container_of(watch, struct seen, watch);
+	eventfd_t value;
+
+	seen->ran_on = pthread_self();
+	if (eventfd_read(watch->fd, &value) == 0)
+		__atomic_fetch_add(&seen->nb, value, __ATOMIC_RELEASE);
+}
+
+static uint64_t
+nb_seen(const struct seen *seen)
+{
+	return __atomic_load_n(&seen->nb, __ATOMIC_ACQUIRE);
+}
+
+static int
+answer(void *arg)
+{
+	return *(int *)arg;
+}
+
+static void
+readable_files_are_served_between_requests(void **state)
+{
+	struct seen files[2] = {0};
+	int seven = 7;
+
+	for (size_t i = 0; i < NB_OF(files); i++) {
+		files[i].watch = (struct plx_control_watch){.fd = eventfd(0, EFD_NONBLOCK), .fn = file_readable};
+		assert_int_equal(plx_control_watch(ctl, &files[i].watch), 0);
+	}
+	for (unsigned int round = 1; round <= 50; round++) {
+		eventfd_write(files[round % 2].watch.fd, 1);
+		while (nb_seen(&files[0]) + nb_seen(&files[1]) != round)
+			sched_yield();
+		assert_int_equal(plx_control_sync(ctl, answer, &seven), 7); /* wakes it as before */
+	}
+	assert_int_equal(nb_seen(&files[0]), 25);
+	assert_false(pthread_equal(files[0].ran_on, pthread_self()));
+	assert_int_equal(plx_control_unwatch(ctl, &files[0].watch), 0);
+	eventfd_write(files[0].watch.fd, 1);
+	eventfd_write(files[1].watch.fd, 1);
+	while (nb_seen(&files[1]) != 26)
+		sched_yield();
+	assert_int_equal(nb_seen(&files[0]), 25);
+	assert_int_equal(plx_control_unwatch(ctl, &files[0].watch), -ENOENT);
+	assert_int_equal(plx_control_unwatch(ctl, &files[1].watch), 0);
+	close(files[0].watch.fd);
+	close(files[1].watch.fd);
+}
+
+static void
+bad_watches_are_refused(void **state)
+{
+	static struct seen files[PLX_CONTROL_WATCHES + 1];
+
+	files[0].watch = (struct plx_control_watch){.fd = -1, .fn = file_readable};
+	assert_int_equal(plx_control_watch(ctl, &files[0].watch), -EINVAL);
+	files[0].watch = (struct plx_control_watch){.fd = 0};
+	assert_int_equal(plx_control_watch(ctl, &files[0].watch), -EINVAL);
+	for (size_t i = 0; i < NB_OF(files); i++) {
+		files[i].watch = (struct plx_control_watch){.fd = eventfd(0, EFD_NONBLOCK), .fn = file_readable};
+		assert_int_equal(plx_control_watch(ctl, &files[i].watch), i < PLX_CONTROL_WATCHES ? 0 : -ENOSPC);
+	}
+	for (size_t i = 0; i < NB_OF(files); i++) {
+		assert_int_equal(plx_control_unwatch(ctl, &files[i].watch), i < PLX_CONTROL_WATCHES ? 0 : -ENOENT);
+		close(files[i].watch.fd);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
 static const struct CMUnitTest tests[] = {
 	TEST(done_runs_on_the_lcore_that_asked),
@@ -472,6 +555,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(sync_waits_behind_what_is_queued),
 	TEST(destroy_is_busy_until_all_answers_are_delivered),
 	TEST(bad_conf_is_refused),
+	TEST(readable_files_are_served_between_requests),
+	TEST(bad_watches_are_refused),
 	TEST(each_request_is_answered_once_when_lcores_ask_at_once),
 };
 
