@@ -50,11 +50,13 @@
  *   loopback_qp.c       create, bring up, to error, destroy      loopback_pool.c   QP structs and numbers
  *   loopback_post.c     post: check, execute, complete           loopback_retry.c  stalls and flushes
  *   loopback_execute.c  what each kind of WR does                loopback_srq.c    shared receive queues
+ *   loopback_event.c    async events, and the end of a device
  */
 
 #include "plx_driver.h"
 #include "plx_loopback_fast.h"
 #include "soft_cq.h"
+#include "soft_event.h"
 #include "soft_fault.h"
 #include "soft_gate.h"
 #include "soft_keys.h"
@@ -65,11 +67,17 @@
 struct loopback_qp;
 
 /** How granted sizes differ from wanted ones. */
+/** When a QP in ERR tells that it takes no more receives from its SRQ. */
+enum loopback_last_wqe { LOOPBACK_LAST_WQE_ON, LOOPBACK_LAST_WQE_OFF, LOOPBACK_LAST_WQE_LATE, LOOPBACK_LAST_WQE_TWICE };
+
 enum loopback_grant { LOOPBACK_GRANT_EXACT, LOOPBACK_GRANT_POW2, LOOPBACK_GRANT_LESS };
 
 struct loopback_device {
 	struct plx_device base;
 	struct soft_keys keys;
+	struct soft_events events;
+	enum loopback_last_wqe last_wqe;
+	uint32_t lost;	     /**< plx_loopback_lose(); atomic */
 	enum soft_status_mode status;
 	enum loopback_grant grant;
 	uint32_t mtu;
@@ -83,6 +91,7 @@ struct loopback_device {
 	uint32_t reuse_qpn; /**< hand out the lowest free QP number, not the next one */
 
 	/* Under loopback_lock(). */
+	LIST_HEAD(, soft_cq) cqs;
 	uint32_t nb_srqs;
 	uint32_t nb_qps;
 	uint32_t next_qpn;
@@ -158,6 +167,7 @@ struct loopback_qp {
 	struct loopback_stall stall;
 	struct soft_chore send_chore;
 	struct soft_chore recv_chore;
+	bool last_wqe_told;
 	struct loopback_qp *next_free; /**< loopback_pool.c */
 };
 
@@ -232,6 +242,18 @@ int loopback_qp_to_error(struct plx_qp *qp);
 int loopback_qp_query_state(struct plx_qp *qp);
 /** To ERR, and have the CQs flush it. Any thread that knows the QP alive. */
 void loopback_qp_fail(struct loopback_qp *qp);
+
+/* ---- loopback_event.c ---- */
+int loopback_event_fd(struct plx_device *dev);
+int loopback_event_next(struct plx_device *dev, struct plx_event *event);
+/** Raise @p type for the object @p id. */
+void loopback_event(struct loopback_device *dev, enum plx_event_type type, uint64_t id);
+/** @p qp, in ERR, takes no more from its SRQ; @p gone: and it is being destroyed. */
+void loopback_event_last_wqe(struct loopback_qp *qp, bool gone);
+void loopback_cq_overflowed(struct soft_cq *cq);
+void loopback_srq_limit(struct soft_srq *srq);
+/** What a destroy returns: 0, or -EIO once the device is lost. */
+int loopback_gone(const struct plx_device *dev);
 
 /* ---- loopback_srq.c ---- */
 struct plx_srq *loopback_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf);

@@ -39,6 +39,7 @@ static const char *const mtus[] = {"4096", "256", "512", "1024", "2048", NULL};
 static const uint32_t mtu_values[] = {4096, 256, 512, 1024, 2048};
 static const char *const statuses[] = {"iba", "rxe", NULL};
 static const char *const grants[] = {"exact", "pow2", "less", NULL};
+static const char *const last_wqes[] = {"on", "off", "late", "twice", NULL};
 static const char *const qpns[] = {"next", "reuse", NULL};
 static const char *const orders[] = {"host", "big", NULL};
 static const char *const overflows[] = {"drop", "dead", NULL};
@@ -47,7 +48,7 @@ static const char *const empties[] = {"arrive", "lost", NULL};
 
 const char *const loopback_keys[] = {"max_qp", "max_qp_wr", "max_cq", "max_cqe", "max_mr", "max_srq",
 	"max_srq_wr", "max_srq_sge", "max_sge", "max_inline", "max_rd_atomic", "nb_ports", "nb_gids", "max_msg_sz", "mtu", "status", "grant", "qpn",
-	"atomics", "cq_overflow", "inline", "empty", "tick_us", NULL};
+	"atomics", "last_wqe", "cq_overflow", "inline", "empty", "tick_us", NULL};
 
 static int
 limits_parse(struct loopback_device *dev, struct rte_kvargs *args)
@@ -71,18 +72,20 @@ loopback_args_parse(struct loopback_device *dev, struct rte_kvargs *args)
 	int grant = plx_kvargs_choice(args, "grant", grants, LOOPBACK_GRANT_EXACT);
 	int qpn = plx_kvargs_choice(args, "qpn", qpns, 0);
 	int order = plx_kvargs_choice(args, "atomics", orders, 0);
+	int last_wqe = plx_kvargs_choice(args, "last_wqe", last_wqes, LOOPBACK_LAST_WQE_ON);
 	int overflow = plx_kvargs_choice(args, "cq_overflow", overflows, 0);
 	int none = plx_kvargs_choice(args, "inline", inlines, 0);
 	int empty = plx_kvargs_choice(args, "empty", empties, 0);
 
-	if (mtu < 0 || status < 0 || grant < 0 || qpn < 0 || order < 0 || overflow < 0 || none < 0 || empty < 0 ||
-		 limits_parse(dev, args) != 0)
+	if (mtu < 0 || status < 0 || grant < 0 || qpn < 0 || order < 0 || overflow < 0 || none < 0 || empty < 0 || last_wqe < 0 ||
+		limits_parse(dev, args) != 0)
 		return -EINVAL;
 	dev->mtu = mtu_values[mtu];
 	dev->status = status;
 	dev->grant = grant;
 	dev->reuse_qpn = qpn;
 	dev->base.caps.atomic_big_endian = order;
+	dev->last_wqe = last_wqe;
 	dev->cq_dies = overflow;
 	dev->inline_none = none;
 	dev->loses_empty = empty;

@@ -77,11 +77,16 @@ loopback_open(const char *name, struct rte_kvargs *args)
 	err = soft_keys_init(&dev->keys, dev->base.caps.max_mr);
 	if (err != 0)
 		goto free_dev;
-	err = loopback_device_enter(dev);
+	err = soft_events_init(&dev->events);
 	if (err != 0)
 		goto fini_keys;
+	err = loopback_device_enter(dev);
+	if (err != 0)
+		goto fini_events;
 	return &dev->base;
 
+fini_events:
+	soft_events_fini(&dev->events);
 fini_keys:
 	soft_keys_fini(&dev->keys);
 free_dev:
@@ -97,6 +102,7 @@ loopback_close(struct plx_device *base)
 	struct loopback_device *dev = loopback_device(base);
 
 	loopback_device_leave(dev);
+	soft_events_fini(&dev->events);
 	soft_keys_fini(&dev->keys);
 	soft_free(dev);
 	return 0;
@@ -160,8 +166,10 @@ loopback_pd_create(struct plx_device *dev)
 static int
 loopback_pd_destroy(struct plx_pd *pd)
 {
+	const struct plx_device *dev = pd->dev;
+
 	soft_free(pd);
-	return 0;
+	return loopback_gone(dev);
 }
 
 static struct plx_mr *
@@ -195,7 +203,7 @@ loopback_mr_deregister(struct plx_mr *mr)
 	loopback_quiesce(); /* a copy that found the key is over before the caller may free the memory */
 	soft_keys_free(&dev->keys, mr->lkey);
 	soft_free(mr);
-	return 0;
+	return loopback_gone(&dev->base);
 }
 
 static struct plx_mw *
@@ -249,6 +257,10 @@ loopback_cq_create(struct plx_device *base, uint32_t nb_cqe)
 		return NULL;
 	}
 	cq->base.fast = dev->cq_dies ? &loopback_fast_dying : &plx_loopback_fast;
+	cq->overflowed = loopback_cq_overflowed;
+	loopback_lock();
+	LIST_INSERT_HEAD(&dev->cqs, cq, link);
+	loopback_unlock();
 	return &cq->base;
 }
 
@@ -256,10 +268,14 @@ static int
 loopback_cq_destroy(struct plx_cq *base)
 {
 	struct soft_cq *cq = loopback_cq(base);
+	const struct plx_device *dev = base->dev;
 
+	loopback_lock();
+	LIST_REMOVE(cq, link);
+	loopback_unlock();
 	soft_cq_fini(cq);
 	soft_free(cq);
-	return 0;
+	return loopback_gone(dev);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -293,5 +309,7 @@ const struct plx_driver plx_loopback_driver = {
 		.qp_bring_up = loopback_qp_bring_up,
 		.qp_to_error = loopback_qp_to_error,
 		.qp_query_state = loopback_qp_query_state,
+		.event_fd = loopback_event_fd,
+		.event_next = loopback_event_next,
 	},
 };

@@ -89,6 +89,7 @@ qp_fill(struct loopback_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *con
 	qp->send_chore = (struct soft_chore){.gate = &qp->gate, .turn = loopback_send_turn};
 	qp->recv_chore = (struct soft_chore){.gate = &qp->gate, .turn = loopback_recv_turn};
 	qp->flush = (struct loopback_flush){0};
+	qp->last_wqe_told = false;
 	qp->rights = 0;
 	qp->keys = &loopback_device(pd->dev)->keys;
 	qp->pd = pd;
@@ -131,17 +132,19 @@ loopback_qp_destroy(struct plx_qp *base)
 	struct loopback_qp *qp = loopback_qp(base);
 	struct loopback_qp *peer = qp->peer;
 	uint32_t life = (qp->life & ~LOOPBACK_LIFE_STATE) + LOOPBACK_LIFE_STEP;
+	const struct plx_device *dev = base->dev;
 
-	loopback_qp_forget(loopback_device(base->dev), qp);
+	loopback_qp_forget(loopback_device(dev), qp);
 	/* SEQ_CST: before the looks at gates. From here on the peer finds nobody, and chores do nothing. */
 	__atomic_store_n(&qp->life, life | LOOPBACK_QP_DEAD, __ATOMIC_SEQ_CST);
 	if (peer != NULL)
 		soft_gate_wait(&peer->gate); /* first: a message that fails in there lists our chores */
 	soft_chores_remove(&loopback_cq(base->send_cq)->chores, &qp->send_chore);
 	soft_chores_remove(&loopback_cq(base->recv_cq)->chores, &qp->recv_chore);
+	loopback_event_last_wqe(qp, true); /* last_wqe=late: it names one that is gone */
 	queues_fini(qp);
 	loopback_qp_give(qp);
-	return 0;
+	return loopback_gone(dev);
 }
 
 /* ---- bring-up ------------------------------------------------------------------------------ */

@@ -176,6 +176,7 @@ loopback_recv_turn(struct soft_chore *chore)
 		if (!soft_cq_taken(cq, flush->mark))
 			return true;
 		recvs_flush(qp);
+		loopback_event_last_wqe(qp, false);
 		flush->step = LOOPBACK_FLUSH_DONE;
 		/* fall through */
 	case LOOPBACK_FLUSH_DONE:

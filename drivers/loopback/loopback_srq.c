@@ -60,6 +60,7 @@ loopback_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf)
 		return NULL;
 	}
 	srq->base.fast = &plx_loopback_fast;
+	srq->limit_reached = loopback_srq_limit;
 	return &srq->base;
 }
 
@@ -69,10 +70,12 @@ loopback_srq_destroy(struct plx_srq *base)
 {
 	struct soft_srq *srq = loopback_srq(base);
 
-	srq_uncount(loopback_device(base->dev));
+	const struct plx_device *dev = base->dev;
+
+	srq_uncount(loopback_device(dev));
 	soft_srq_fini(srq);
 	soft_free(srq);
-	return 0;
+	return loopback_gone(dev);
 }
 
 int

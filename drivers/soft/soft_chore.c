@@ -66,6 +66,14 @@ soft_chores_remove(struct soft_chores *chores, struct soft_chore *chore)
 	}
 }
 
+void
+soft_chores_alert(struct soft_chores *chores)
+{
+	pthread_mutex_lock(&chores->lock);
+	__atomic_store_n(&chores->nb, chores->nb + 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&chores->lock);
+}
+
 /** The oldest chore, its gate entered, or NULL. Never waits: a poll that finds the lock taken looks again next time. */
 static struct soft_chore *
 chore_begin(struct soft_chores *chores)
@@ -85,7 +93,7 @@ chore_begin(struct soft_chores *chores)
 }
 
 void
-soft_chores_run_slow(struct soft_chores *chores)
+soft_chores_run(struct soft_chores *chores)
 {
 	unsigned int turns = RTE_MIN(__atomic_load_n(&chores->nb, __ATOMIC_RELAXED), (uint32_t)TURNS_PER_POLL);
 

@@ -50,14 +50,16 @@ void soft_chores_add(struct soft_chores *chores, struct soft_chore *chore);
  * is inside no gate. */
 void soft_chores_remove(struct soft_chores *chores, struct soft_chore *chore);
 
-void soft_chores_run_slow(struct soft_chores *chores);
+/** From here on every poll finds something to look at, though there may be no chore. Any thread. */
+void soft_chores_alert(struct soft_chores *chores);
 
-static inline void
-soft_chores_run(struct soft_chores *chores)
+void soft_chores_run(struct soft_chores *chores);
+
+static inline bool
+soft_chores_any(const struct soft_chores *chores)
 {
 	/* Relaxed: a chore that is seen one poll later is early enough; the lock orders its contents. */
-	if (unlikely(__atomic_load_n(&chores->nb, __ATOMIC_RELAXED) != 0))
-		soft_chores_run_slow(chores);
+	return unlikely(__atomic_load_n(&chores->nb, __ATOMIC_RELAXED) != 0);
 }
 
 #endif

@@ -44,6 +44,23 @@ soft_cq_dropped(const struct soft_cq *cq)
 		__atomic_load_n(&cq->nb_remote_dropped, __ATOMIC_RELAXED);
 }
 
+void
+soft_cq_kill(struct soft_cq *cq)
+{
+	__atomic_store_n(&cq->dead, 1, __ATOMIC_RELAXED);
+	soft_chores_alert(&cq->chores);
+}
+
+void
+soft_cq_drop(struct soft_cq *cq, uint32_t *count)
+{
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&cq->told, 1, __ATOMIC_RELAXED))
+		return;
+	if (cq->overflowed != NULL)
+		cq->overflowed(cq);
+}
+
 /* ---- push ---------------------------------------------------------------------------------- */
 
 void
@@ -97,7 +114,7 @@ soft_cq_push_remote(struct soft_cq *cq, const struct plx_wc *wc)
 
 	do {
 		if (unlikely(remote_full(cq, head))) {
-			__atomic_fetch_add(&cq->nb_remote_dropped, 1, __ATOMIC_RELAXED);
+			soft_cq_drop(cq, &cq->nb_remote_dropped);
 			return;
 		}
 	} while (!__atomic_compare_exchange_n(&cq->remote_head, &head, head + 1, true, __ATOMIC_RELAXED,
@@ -161,7 +178,11 @@ soft_cq_poll(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 	struct soft_cq *cq = plx_container_of(base, struct soft_cq, base);
 	uint16_t got;
 
-	soft_chores_run(&cq->chores);
+	if (soft_chores_any(&cq->chores)) {
+		soft_chores_run(&cq->chores);
+		if (__atomic_load_n(&cq->dead, __ATOMIC_RELAXED))
+			return -EIO;
+	}
 	cq->remote_first ^= 1;
 	if (cq->remote_first) {
 		got = remote_take(cq, wcs, n);

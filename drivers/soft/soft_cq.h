@@ -27,6 +27,8 @@
 
 #include <stdint.h>
 
+#include <sys/queue.h>
+
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
@@ -48,6 +50,11 @@ struct soft_cq {
 	uint32_t half;
 	struct soft_chores chores;
 	struct soft_sq_dones dones; /**< of the send queues that complete here */
+	/** The first CQE was dropped; by whoever brought it. May be NULL. */
+	void (*overflowed)(struct soft_cq *cq);
+	uint32_t told; /**< atomic: it has been called */
+	uint32_t dead; /**< atomic: it is over, polls fail; soft_cq_kill() */
+	LIST_ENTRY(soft_cq) link; /**< the driver's */
 
 	/* The polling thread's. */
 	uint64_t local_head __rte_cache_aligned;
@@ -71,6 +78,12 @@ void soft_cq_fini(struct soft_cq *cq);
 
 /** CQEs that found no room so far; above 0 the CQ is in error. Any thread. */
 uint32_t soft_cq_dropped(const struct soft_cq *cq);
+
+/** From here on polls fail. Any thread. */
+void soft_cq_kill(struct soft_cq *cq);
+
+/** Cold: a CQE is dropped; counted, and told the first time. */
+void soft_cq_drop(struct soft_cq *cq, uint32_t *count);
 
 /** Cold: `local` has passed half. */
 void soft_cq_crowd(struct soft_cq *cq);
@@ -107,7 +120,7 @@ soft_cq_add_local(struct soft_cq *cq, struct soft_sq_done *done, uint64_t positi
 	uint64_t used = cq->local_head - cq->local_tail;
 
 	if (unlikely(soft_cq_full(cq, used))) {
-		__atomic_store_n(&cq->nb_local_dropped, cq->nb_local_dropped + 1, __ATOMIC_RELAXED);
+		soft_cq_drop(cq, &cq->nb_local_dropped);
 		return NULL;
 	}
 	if (unlikely(used >= cq->half && !cq->crowded))

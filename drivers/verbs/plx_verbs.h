@@ -23,7 +23,10 @@
 extern "C" {
 #endif
 
-/** The context that @p dev was opened with. */
+/**
+ * The context that @p dev was opened with. Objects that a program makes on it itself have NULL as their own context
+ * (qp_context, cq_context, srq_context): by that an event tells that its object is none of ours.
+ */
 struct ibv_context *plx_verbs_context(const struct plx_device *dev);
 /** The PD below @p pd. */
 struct ibv_pd *plx_verbs_pd(const struct plx_pd *pd);

@@ -200,6 +200,11 @@ verbs_open(const char *name, struct rte_kvargs *args)
 		goto close_context;
 	}
 	dev->ctx = ctx;
+	err = verbs_event_init(dev);
+	if (err != 0) {
+		free(dev);
+		goto close_context;
+	}
 	dev->iwarp = ctx->device->transport_type == IBV_TRANSPORT_IWARP;
 	device_caps_fill(&dev->base.caps, &attr, dev->iwarp);
 	dev->base.caps.socket_id = device_socket(ctx->device);
@@ -262,5 +267,7 @@ const struct plx_driver plx_verbs_driver = {
 		.qp_bring_up = verbs_qp_bring_up,
 		.qp_to_error = verbs_qp_to_error,
 		.qp_query_state = verbs_qp_query_state,
+		.event_fd = verbs_event_fd,
+		.event_next = verbs_event_next,
 	},
 };

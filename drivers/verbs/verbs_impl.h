@@ -17,6 +17,7 @@
  *      verbs_queue.c    CQ and QP                       verbs_bring_up.c  INIT, RTR, RTS, ERR
  *      verbs_srq.c      SRQ                             verbs_wc.c      completions translated
  *      plx_verbs_fast.h post and poll                   verbs_mw.c      windows
+ *      verbs_event.c    async events
  */
 
 #include <assert.h>
@@ -120,6 +121,11 @@ int verbs_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const s
 int verbs_qp_to_error(struct plx_qp *qp);
 int verbs_qp_query_state(struct plx_qp *qp);
 
+int verbs_event_fd(struct plx_device *dev);
+int verbs_event_next(struct plx_device *dev, struct plx_event *event);
+
+/** Make reading events return instead of wait. 0 or an errno, logged. */
+int verbs_event_init(struct verbs_device *dev);
 /** Take a new QP from RESET to INIT on @p port, the peer without rights. 0 or -errno. */
 int verbs_qp_init(struct ibv_qp *qp, unsigned int port);
 /** PLX_ACCESS_* as IBV_ACCESS_*. */

@@ -22,7 +22,7 @@ verbs_cq_create(struct plx_device *base, uint32_t nb_cqe)
 	if (cq == NULL)
 		return verbs_fail(ENOMEM);
 	errno = 0;
-	cq->ibv = ibv_create_cq(to_verbs_device(base)->ctx, nb_cqe, NULL, NULL, 0);
+	cq->ibv = ibv_create_cq(to_verbs_device(base)->ctx, nb_cqe, cq, NULL, 0);
 	if (cq->ibv == NULL) {
 		err = plx_verbs_errno();
 		PLX_LOG(ERR, "device %s: no CQ of %u entries (max_cqe %u, max_cq %u, existing %u): %s",
@@ -61,7 +61,7 @@ qp_explain(const struct plx_device *dev, const struct plx_qp_cap *cap, int err)
 }
 
 static struct ibv_qp *
-qp_make(const struct plx_pd *pd, const struct plx_qp_conf *conf, struct plx_qp_cap *granted)
+qp_make(const struct plx_pd *pd, const struct plx_qp_conf *conf, struct plx_verbs_qp *context)
 {
 	struct ibv_qp_init_attr attr = verbs_qp_init_attr(plx_verbs_to_cq(conf->send_cq)->ibv,
 		plx_verbs_to_cq(conf->recv_cq)->ibv, &conf->cap);
@@ -69,6 +69,7 @@ qp_make(const struct plx_pd *pd, const struct plx_qp_conf *conf, struct plx_qp_c
 	int err;
 
 	attr.srq = conf->srq == NULL ? NULL : plx_verbs_to_srq(conf->srq)->ibv;
+	attr.qp_context = context;
 	errno = 0;
 	qp = ibv_create_qp(to_verbs_pd(pd)->ibv, &attr);
 	if (qp == NULL) {
@@ -76,7 +77,7 @@ qp_make(const struct plx_pd *pd, const struct plx_qp_conf *conf, struct plx_qp_c
 		qp_explain(pd->dev, &conf->cap, err);
 		return verbs_fail(err);
 	}
-	*granted = verbs_qp_cap(&attr);
+	context->base.cap = verbs_qp_cap(&attr);
 	return qp;
 }
 
@@ -103,7 +104,7 @@ verbs_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 
 	if (qp == NULL)
 		return verbs_fail(ENOMEM);
-	qp->ibv = qp_make(pd, conf, &qp->base.cap);
+	qp->ibv = qp_make(pd, conf, qp);
 	if (qp->ibv == NULL) {
 		err = rte_errno;
 		goto free_qp;

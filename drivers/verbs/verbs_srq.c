@@ -20,6 +20,7 @@ verbs_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf)
 
 	if (srq == NULL)
 		return verbs_fail(ENOMEM);
+	attr.srq_context = srq;
 	errno = 0;
 	srq->ibv = ibv_create_srq(to_verbs_pd(pd)->ibv, &attr);
 	if (srq->ibv == NULL) {

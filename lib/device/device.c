@@ -95,7 +95,7 @@ plx_pd_destroy(struct plx_pd *pd)
 			srqs);
 		return -EBUSY;
 	}
-	err = dev->ops.pd_destroy(pd);
+	err = device_destroyed(dev, dev->ops.pd_destroy(pd));
 	if (err == 0)
 		device_count_sub(&dev->nb_pds);
 	return err;
@@ -126,6 +126,7 @@ plx_cq_create(struct plx_device *dev, uint32_t nb_cqe)
 	cq->nb_empty = 0;
 	cq->nb_polled = 0;
 	cq->nb_qps = 0;
+	cq->id = device_id();
 	device_count_add(&dev->nb_cqs);
 	return cq;
 }
@@ -145,7 +146,7 @@ plx_cq_destroy(struct plx_cq *cq)
 		PLX_LOG(ERR, "device %s: CQ is in use: it is the CQ of %u queues", dev->name, qps);
 		return -EBUSY;
 	}
-	err = dev->ops.cq_destroy(cq);
+	err = device_destroyed(dev, dev->ops.cq_destroy(cq));
 	if (err == 0)
 		device_count_sub(&dev->nb_cqs);
 	return err;

@@ -43,6 +43,12 @@ device_count(const uint32_t *count)
 	return __atomic_load_n(count, __ATOMIC_RELAXED);
 }
 
+/** A number for an object, never given before. */
+uint64_t device_id(void);
+
+/** What a driver's destroy said, made 0 where the device is lost and that was all it had to say. */
+int device_destroyed(const struct plx_device *dev, int err);
+
 /** Whether @p dev can post @p cap; logs the first size that is above its limit. 0 or -EINVAL. */
 int device_cap_check(const struct plx_device *dev, const struct plx_qp_cap *cap);
 

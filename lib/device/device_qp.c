@@ -133,6 +133,7 @@ plx_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 	qp->recv_cq = want.recv_cq;
 	qp->srq = want.srq;
 	qp->rights = 0;
+	qp->id = device_id();
 	if (qp->srq != NULL) {
 		cap_without_recv(&qp->cap);
 		device_count_add(&qp->srq->nb_qps);
@@ -157,7 +158,7 @@ plx_qp_destroy(struct plx_qp *qp)
 	send_cq = qp->send_cq;
 	recv_cq = qp->recv_cq;
 	srq = qp->srq;
-	err = qp->dev->ops.qp_destroy(qp);
+	err = device_destroyed(pd->dev, pd->dev->ops.qp_destroy(qp));
 	if (err != 0)
 		return err;
 	if (srq != NULL)

@@ -51,6 +51,7 @@ plx_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf)
 	srq->dev = pd->dev;
 	srq->pd = pd;
 	srq->nb_qps = 0;
+	srq->id = device_id();
 	device_count_add(&pd->nb_srqs);
 	return srq;
 }
@@ -70,7 +71,7 @@ plx_srq_destroy(struct plx_srq *srq)
 		PLX_LOG(ERR, "device %s: SRQ is in use: %u QPs take their receives from it", pd->dev->name, qps);
 		return -EBUSY;
 	}
-	err = pd->dev->ops.srq_destroy(srq);
+	err = device_destroyed(pd->dev, pd->dev->ops.srq_destroy(srq));
 	if (err == 0)
 		device_count_sub(&pd->nb_srqs);
 	return err;

@@ -153,6 +153,12 @@ no_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct p
 	return -ENOTSUP;
 }
 
+static int
+no_event_next(struct plx_device *dev, struct plx_event *event)
+{
+	return -ENOTSUP;
+}
+
 #define FILL(slot, stub)                                                                                     \
 	do {                                                                                                 \
 		if ((slot) == NULL)                                                                          \
@@ -185,6 +191,8 @@ device_ops_fill(struct plx_device_ops *ops)
 	FILL(ops->qp_bring_up, no_qp_bring_up);
 	FILL(ops->qp_to_error, no_qp_op);
 	FILL(ops->qp_query_state, no_qp_op);
+	FILL(ops->event_fd, no_device_op);
+	FILL(ops->event_next, no_event_next);
 }
 
 /** A number that no other device of this process has; the process id keeps other processes' apart. */
@@ -206,6 +214,7 @@ plx_device_init(struct plx_device *dev, const struct plx_driver *driver, const c
 		dev->caps.guid = guid_make();
 	dev->nb_pds = 0;
 	dev->nb_cqs = 0;
+	dev->lost = 0;
 	/* plx_device_open() has refused longer names; a wrapper's may be cut. */
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
 }

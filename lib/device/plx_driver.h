@@ -12,6 +12,9 @@
  * -ENOTSUP, so that a caller never tests for NULL. Arguments have been checked by lib/device: sizes are
  * within the advertised limits, objects are of this device, counts of dependants are zero.
  *
+ * A destroy slot frees the object and returns 0, or leaves it and returns -errno. On a device that is lost it frees it and may
+ * return -EIO.
+ *
  * A create slot returns its object, which begins with the public struct, or NULL with rte_errno set, and logs
  * the cause. It fills `fast` and the granted sizes; lib/device fills the rest (dev, pd, CQs, addr, ...).
  *
@@ -22,6 +25,7 @@
 
 #include <rte_kvargs.h>
 
+#include "plx_event.h"
 #include "plx_mw.h"
 #include "plx_srq.h"
 
@@ -59,6 +63,10 @@ struct plx_device_ops {
 	int (*qp_bring_up)(struct plx_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer);
 	int (*qp_to_error)(struct plx_qp *qp);
 	int (*qp_query_state)(struct plx_qp *qp);
+
+	int (*event_fd)(struct plx_device *dev);
+	/** `object` is the id of the public struct. Copied and acked: nobody that destroys waits for who reads this. */
+	int (*event_next)(struct plx_device *dev, struct plx_event *event);
 };
 
 /** Fast tables with empty slots that a driver may use for one device. */
@@ -78,6 +86,7 @@ struct plx_device {
 	uint32_t nb_pds;
 	uint32_t nb_cqs;
 	uint32_t nb_fast;
+	uint32_t lost; /**< a device fatal event has been read; atomic */
 	struct plx_device_fast fast[PLX_DEVICE_FAST_TABLES]; /**< lib/device's own */
 	char name[PLX_NAME_LEN];
 };

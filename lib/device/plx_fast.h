@@ -86,6 +86,7 @@ struct plx_qp {
 	struct plx_qp_cap cap; /**< granted */
 	uint32_t qp_num;
 	uint32_t rights; /**< PLX_ACCESS_REMOTE_* that the peer has on this QP; set by bring-up */
+	uint64_t id;	 /**< its number in this process (plx_event.h) */
 };
 
 /** What every driver's CQ begins with. */
@@ -97,6 +98,7 @@ struct plx_cq {
 	uint64_t nb_empty;  /**< polls that found nothing; owner */
 	uint64_t nb_polled; /**< completions that polls gave; owner */
 	uint32_t nb_qps;   /**< send and receive queues that complete here; lib/device's, atomic */
+	uint64_t id;	   /**< its number in this process (plx_event.h) */
 };
 
 /** What every driver's shared receive queue begins with (plx_srq.h). */
@@ -107,6 +109,7 @@ struct plx_srq {
 	uint32_t depth;	   /**< granted: WRs */
 	uint32_t recv_sge; /**< granted: SGEs of a WR */
 	uint32_t nb_qps;   /**< QPs that take their receives from it; lib/device's, atomic */
+	uint64_t id;	   /**< its number in this process (plx_event.h) */
 };
 
 /** The slot post_send. The owner of @p qp. */

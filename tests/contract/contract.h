@@ -85,6 +85,7 @@ CONTRACT_GROUP_DECL(window);
 CONTRACT_GROUP_DECL(rnr);
 CONTRACT_GROUP_DECL(flush);
 CONTRACT_GROUP_DECL(srq);
+CONTRACT_GROUP_DECL(event);
 CONTRACT_GROUP_DECL(refusal);
 
 /** Run the groups of the comma-separated list @p wanted (NULL: all) on @p device. Returns how many cases failed. */

@@ -92,6 +92,7 @@ contract_run(const char *device, const char *wanted)
 		CONTRACT_GROUP(rnr),
 		CONTRACT_GROUP(flush),
 		CONTRACT_GROUP(srq),
+		CONTRACT_GROUP(event),
 		CONTRACT_GROUP(refusal),
 		access,
 	};

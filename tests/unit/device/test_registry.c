@@ -111,6 +111,8 @@ empty_slots_refuse(void **state)
 	assert_int_equal(dev.ops.qp_bring_up(&qp, NULL, NULL), -ENOTSUP);
 	assert_int_equal(dev.ops.qp_to_error(&qp), -ENOTSUP);
 	assert_int_equal(dev.ops.qp_query_state(&qp), -ENOTSUP);
+	assert_int_equal(plx_device_event_fd(&dev), -ENOTSUP);
+	assert_int_equal(plx_device_next_event(&dev, NULL), -ENOTSUP);
 }
 
 static void

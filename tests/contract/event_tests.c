@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+
+/**
+ * @file
+ * Async events: who has them names the object, and waits for nobody.
+ */
+
+#include "contract_pair.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include <plx_clock.h>
+#include <plx_event.h>
+
+#define needs_events() plx_test_needs(plx_device_event_fd(contract.dev) >= 0, "a device with async events")
+
+/** The next event of @p type, others are passed over; fails the test if none comes. */
+static struct plx_event
+wait_event(unsigned int type)
+{
+	uint64_t deadline = plx_clock_monotonic_ns() + WAIT_NS;
+	struct pollfd fd = {.fd = plx_device_event_fd(contract.dev), .events = POLLIN};
+	struct plx_event event;
+
+	while (plx_clock_monotonic_ns() < deadline) {
+		int got = plx_device_next_event(contract.dev, &event);
+
+		assert_true(got >= 0);
+		if (got == 1 && event.type == type)
+			return event;
+		if (got == 0)
+			poll(&fd, 1, 100);
+	}
+	fail_msg("no event \"%s\" came", plx_event_name(type));
+	return event;
+}
+
+/** How many of @p type there are now. */
+static unsigned int
+events_of(unsigned int type)
+{
+	struct plx_event event;
+	unsigned int nb = 0;
+
+	while (plx_device_next_event(contract.dev, &event) == 1)
+		nb += event.type == type;
+	return nb;
+}
+
+static void
+reading_does_not_wait_for_an_event(void **state)
+{
+	struct plx_event event;
+	int got;
+
+	if (plx_device_event_fd(contract.dev) < 0) {
+		assert_int_equal(plx_device_event_fd(contract.dev), -ENOTSUP);
+		assert_int_equal(plx_device_next_event(contract.dev, &event), -ENOTSUP);
+		return;
+	}
+	while ((got = plx_device_next_event(contract.dev, &event)) == 1)
+		;
+	assert_int_equal(got, 0);
+	assert_false(plx_device_is_lost(contract.dev));
+}
+
+/** case 6.6 */
+static void
+limit_event_comes_once_for_each_time_it_is_armed(void **state)
+{
+	struct pair_conf conf = pair_conf();
+	struct pair *pair = *state;
+	uint64_t sent = 0, posted = 0;
+
+	needs_events();
+	needs_flag(PLX_CAP_SRQ);
+	needs_connection();
+	conf.srq_depth = 256;
+	conf.cap.send_depth = 64;
+	conf.nb_cqe = 1024;
+	pair_make(pair, contract.dev, &conf);
+	for (int round = 0; round < 3; round++) {
+		struct plx_sge sge = side_sge(&pair->b, 0, 64);
+		struct plx_wr recv = wr_of(1000, PLX_OPCODE_RECV, &sge, 1);
+		const struct plx_wr *wrs[] = {&recv};
+		int err;
+
+		for (; posted < sent + 256; posted++)
+			assert_int_equal(plx_srq_post_recv(pair->srq, wrs, 1, &err), 1);
+		assert_int_equal(plx_srq_arm(pair->srq, 64), 0);
+		assert_int_equal(events_of(PLX_EVENT_SRQ_LIMIT), 0);
+		for (int i = 0; i < 200; i++, sent++) { /* 56 are left: below the limit since 63 */
+			struct plx_sge from = side_sge(&pair->a, 0, 8);
+			struct plx_wr wr = wr_of(sent, PLX_OPCODE_SEND, &from, 1);
+
+			post_send(&pair->a, &wr);
+			wait_ok(pair->a.cq, sent);
+			wait_ok(pair->b.cq, 1000);
+		}
+		assert_int_equal(wait_event(PLX_EVENT_SRQ_LIMIT).object, pair->srq->id);
+		assert_int_equal(events_of(PLX_EVENT_SRQ_LIMIT), 0);
+	}
+}
+
+static void
+overflowing_cq_is_named(void **state)
+{
+	struct pair_conf conf = pair_conf();
+	struct pair *pair = *state;
+
+	needs_events();
+	needs_connection();
+	needs_kind(PLX_OPCODE_WRITE);
+	conf.nb_cqe = 16;
+	pair_make(pair, contract.dev, &conf);
+	plx_test_needs(pair->a.cq->nb_cqe < conf.cap.send_depth, "a CQ of 16 that is not rounded up to 64");
+	for (uint64_t i = 0; i < conf.cap.send_depth; i++) {
+		struct plx_sge sge = side_sge(&pair->a, 0, 8);
+		struct plx_wr wr = wr_remote(i, PLX_OPCODE_WRITE, &sge, 1, &pair->b, 0);
+
+		post_send(&pair->a, &wr);
+	}
+	assert_int_equal(wait_event(PLX_EVENT_CQ_ERROR).object, pair->a.cq->id);
+}
+
+/** case 16.8 */
+static void
+event_that_was_read_keeps_nobody_from_destroying(void **state)
+{
+	struct pair_conf conf = pair_conf();
+	struct pair *pair = *state;
+	struct plx_event event;
+	uint64_t id;
+
+	needs_events();
+	needs_connection();
+	needs_kind(PLX_OPCODE_WRITE);
+	conf.nb_cqe = 16;
+	pair_make(pair, contract.dev, &conf);
+	plx_test_needs(pair->a.cq->nb_cqe < conf.cap.send_depth, "a CQ of 16 that is not rounded up to 64");
+	for (uint64_t i = 0; i < conf.cap.send_depth; i++) {
+		struct plx_sge sge = side_sge(&pair->a, 0, 8);
+		struct plx_wr wr = wr_remote(i, PLX_OPCODE_WRITE, &sge, 1, &pair->b, 0);
+
+		post_send(&pair->a, &wr);
+	}
+	event = wait_event(PLX_EVENT_CQ_ERROR); /* held, as it were, from here on */
+	id = pair->a.cq->id;
+	objects_drop_qp(&pair->objs, pair->a.qp);
+	objects_drop_cq(&pair->objs, pair->a.cq);
+	assert_int_equal(event.object, id);
+}
+
+const struct CMUnitTest event_tests[] = {
+	cmocka_unit_test(reading_does_not_wait_for_an_event),
+	pair_test_empty(limit_event_comes_once_for_each_time_it_is_armed),
+	pair_test_empty(overflowing_cq_is_named),
+	pair_test_empty(event_that_was_read_keeps_nobody_from_destroying),
+};
+const size_t nb_event_tests = NB_OF(event_tests);
