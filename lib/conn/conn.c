@@ -25,6 +25,7 @@ struct make {
 	struct plx_conn *conn;
 	struct plx_pd *pd;
 	struct plx_qp_cap cap;
+	struct plx_srq *srq;
 };
 
 /** Reserve the CQEs of a connection with @p cap; -ENOSPC, and nothing reserved, if they do not fit. */
@@ -65,6 +66,23 @@ unmake_qp(void *arg)
 	return err;
 }
 
+/**
+ * A QP whose number no completion of another can have: messages of a pool are told apart by it, and a number may be given
+ * again as soon as it is free, while completions of its last bearer are still in the CQ.
+ */
+static struct plx_qp *
+qp_of_fresh_number(const struct make *make, const struct plx_qp_conf *conf)
+{
+	struct plx_recv_pool *pool = make->conn->recv_pool;
+	struct plx_qp *qp = plx_qp_create(make->pd, conf), *again;
+
+	if (qp == NULL || pool == NULL || !recv_pool_knows(pool, qp->qp_num))
+		return qp;
+	again = qp_of_fresh_number(make, conf); /* with this one in the way of its number */
+	unmake_qp(qp);
+	return again;
+}
+
 /** Control thread: the QP, once its CQEs are reserved. A device may grant more than it had said. */
 static int
 make_qp(void *arg)
@@ -76,15 +94,18 @@ make_qp(void *arg)
 		.recv_cq = conn->group->cq,
 		.cap = make->cap,
 		.transport = PLX_TRANSPORT_RC,
+		.srq = make->srq,
 	};
 	struct plx_qp_cap granted = make->cap;
 	int err = plx_qp_limits(make->pd->dev, &granted);
 
+	if (make->srq != NULL)
+		granted.recv_depth = 0; /* the pool has reserved the CQEs of the SRQ */
 	if (err == 0)
 		err = cqes_reserve(conn, &granted);
 	if (err != 0)
 		return err;
-	conn->qp = plx_qp_create(make->pd, &conf);
+	conn->qp = qp_of_fresh_number(make, &conf);
 	if (conn->qp == NULL) {
 		err = -rte_errno;
 		conn_cqes_release(conn);
@@ -94,18 +115,30 @@ make_qp(void *arg)
 		conn_cqes_release(conn);
 		err = cqes_reserve(conn, &conn->qp->cap);
 		if (err != 0)
-			unmake_qp(conn->qp);
+			goto unmake;
 	}
+	if (conn->recv_pool != NULL)
+		err = recv_pool_join(conn->recv_pool, conn);
+	if (err != 0) {
+		conn_cqes_release(conn);
+		goto unmake;
+	}
+	conn->qp_id = conn->qp->id;
+	return 0;
+
+unmake:
+	unmake_qp(conn->qp);
 	return err;
 }
 
 static int
 queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int socket_id)
 {
-	int err = plx_op_queue_init(q, depth, socket_id);
+	int err = plx_op_queue_init(q, RTE_MAX(depth, 1u), socket_id);
 
 	if (err != 0)
 		return err;
+	q->depth = depth; /* 0: the receives are an SRQ's */
 	q->qp_num = conn->qp->qp_num;
 	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
 	q->failed = conn_failed;
@@ -179,6 +212,16 @@ conn_alloc(const struct plx_conn_conf *conf)
 		return NULL;
 	}
 	d = conf->group->dispatcher;
+	if (conf->recv_pool != NULL && (conf->recv_pool->group != conf->group || conf->recv_pool->conf.pd != conf->pd)) {
+		PLX_LOG(ERR, "connection: its receive pool %s is of another group or PD", conf->recv_pool->conf.name);
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	if (__atomic_load_n(&conf->group->cq_lost, __ATOMIC_RELAXED)) {
+		PLX_LOG(ERR, "connection: the CQ of group %s has lost completions", conf->group->name);
+		rte_errno = EIO;
+		return NULL;
+	}
 	if (path_is_zero(&conf->path)) {
 		PLX_LOG(ERR, "connection: its path is all zero; plx_qp_path_default() comes first");
 		rte_errno = EINVAL;
@@ -203,6 +246,7 @@ conn_alloc(const struct plx_conn_conf *conf)
 	conn->home = (uint16_t)(conf->home != PLX_HOME_ANY ? conf->home : d->owner); /* who delivers */
 	conn->custody = PLX_OP_CUSTODY(conn->home, PLX_OP_POSTED, 0);
 	conn->path = conf->path;
+	conn->recv_pool = conf->recv_pool;
 	conn->drain_ms = conf->drain_ms != 0 ? conf->drain_ms : DEFAULT_DRAIN_MS;
 	conn->max_queued = conf->max_queued;
 	conn->closed_cb = conf->closed_cb;
@@ -221,6 +265,21 @@ conn_free(struct plx_conn *conn)
 	rte_free(conn);
 }
 
+/** Where there is no SRQ the owner posts the connection's receives. Full lane: its messages wait for the first that is given back. */
+static void
+ask_for_receives(struct plx_conn *conn)
+{
+	uintptr_t word = lane_fill(conn);
+
+	if (conn->recv_pool->srq != NULL)
+		return;
+	__atomic_store_n(&conn->used_elsewhere, true, __ATOMIC_RELAXED);
+	if (rte_lcore_id() == conn->owner)
+		recv_pool_fill_conn(conn);
+	else
+		plx_lane_send(conn->group->lane, &word, 1);
+}
+
 struct plx_conn *
 plx_conn_create(const struct plx_conn_conf *conf)
 {
@@ -231,6 +290,11 @@ plx_conn_create(const struct plx_conn_conf *conf)
 	if (conn == NULL)
 		return NULL;
 	cap_defaults(&make.cap);
+	if (conf->recv_pool != NULL) {
+		make.srq = conf->recv_pool->srq;
+		make.cap.recv_depth = make.srq != NULL ? 0 : conf->recv_pool->depth;
+		make.cap.recv_sge = make.srq != NULL ? 0 : 1;
+	}
 	err = plx_control_sync(conf->group->control, make_qp, &make);
 	if (err != 0)
 		goto free_conn;
@@ -238,9 +302,16 @@ plx_conn_create(const struct plx_conn_conf *conf)
 	if (err != 0)
 		goto destroy_qp;
 	__atomic_fetch_add(&conf->group->nb_conns, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&conf->group->lock);
+	LIST_INSERT_HEAD(&conf->group->conns, conn, in_group);
+	pthread_mutex_unlock(&conf->group->lock);
+	if (conf->recv_pool != NULL)
+		ask_for_receives(conn);
 	return conn;
 
 destroy_qp:
+	if (conn->recv_pool != NULL)
+		recv_pool_leave(conn->recv_pool, conn);
 	plx_control_sync(conf->group->control, unmake_qp, conn->qp);
 	conn_cqes_release(conn);
 free_conn:
@@ -315,8 +386,13 @@ plx_conn_destroy(struct plx_conn *conn)
 		err = plx_control_sync(conn->group->control, unmake_qp, conn->qp);
 		if (err != 0)
 			return err;
+		if (conn->recv_pool != NULL)
+			recv_pool_leave(conn->recv_pool, conn);
 		conn_cqes_release(conn);
 	}
+	pthread_mutex_lock(&conn->group->lock);
+	LIST_REMOVE(conn, in_group);
+	pthread_mutex_unlock(&conn->group->lock);
 	__atomic_fetch_sub(&conn->group->nb_conns, 1, __ATOMIC_RELEASE);
 	conn_free(conn);
 	return 0;

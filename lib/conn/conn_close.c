@@ -53,7 +53,12 @@ control_to_error(struct plx_control_req *req)
 static int
 control_destroy(struct plx_control_req *req)
 {
-	return plx_qp_destroy(plx_container_of(req, struct plx_conn, control)->qp);
+	struct plx_conn *conn = plx_container_of(req, struct plx_conn, control);
+	int err = plx_qp_destroy(conn->qp);
+
+	if (err == 0)
+		conn->qp_id = 0; /* events that are read from now on are late */
+	return err;
 }
 
 static void
@@ -97,11 +102,20 @@ ask(struct plx_conn *conn, plx_control_fn_t fn, enum close_step asked)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/** Whether the device may still flush something; what was overtaken it will not. */
+/** Whether a QP may still take receives from an SRQ: they are not flushed, and who destroys it now may lose one. */
+static bool
+takes_receives(const struct plx_conn *conn)
+{
+	return conn->recv_pool != NULL && conn->recv_pool->srq != NULL && conn->recv_pool->conf.last_wqe && !conn->last_wqe;
+}
+
+/** Whether the device may still flush something; what was overtaken it will not, nor what was lost. */
 static bool
 flushed(const struct plx_conn *conn)
 {
-	return conn->sq.head == conn->sq.tail && conn->rq.head == conn->rq.tail;
+	if (conn->cq_lost)
+		return true;
+	return conn->sq.head == conn->sq.tail && conn->rq.head == conn->rq.tail && !takes_receives(conn);
 }
 
 /** Whether a drain can be told of without the QP being destroyed: what was overtaken is settled by that alone. */
@@ -117,7 +131,7 @@ cq_seen_through(const struct plx_conn *conn)
 {
 	const struct plx_cq *cq = conn->group->cq;
 
-	return cq->nb_empty != conn->seen_empty || cq->nb_polled - conn->seen_polled >= cq->nb_cqe ||
+	return conn->group->lost || cq->nb_empty != conn->seen_empty || cq->nb_polled - conn->seen_polled >= cq->nb_cqe ||
 	       deadline_passed(conn);
 }
 
@@ -156,6 +170,8 @@ step_empty(struct plx_conn *conn)
 {
 	fail_unsettled(conn, &conn->sq);
 	fail_unsettled(conn, &conn->rq);
+	if (conn->recv_pool != NULL)
+		recv_pool_leave(conn->recv_pool, conn);
 	conn_cqes_release(conn);
 	conn->close_step = EARLY;
 }

@@ -56,6 +56,11 @@ plx_conn_group_create(const struct plx_conn_group_conf *conf)
 		rte_errno = EINVAL;
 		return NULL;
 	}
+	if (conf->events != NULL && !conn_events_fit(conf->events, conf->cq->dev, conf->control)) {
+		PLX_LOG(ERR, "connection group %s: its events are of another device or another control thread", conf->name);
+		rte_errno = EINVAL;
+		return NULL;
+	}
 	group = rte_zmalloc("plx_conn_group", sizeof(*group), RTE_CACHE_LINE_SIZE);
 	if (group == NULL) {
 		rte_errno = ENOMEM;
@@ -70,6 +75,12 @@ plx_conn_group_create(const struct plx_conn_group_conf *conf)
 		rte_free(group);
 		return NULL;
 	}
+	pthread_mutex_init(&group->lock, NULL);
+	LIST_INIT(&group->conns);
+	LIST_INIT(&group->pools);
+	group->events = conf->events;
+	if (group->events != NULL)
+		conn_events_join(group->events, group);
 	plx_control_hold(group->control);
 	return group;
 }
@@ -93,6 +104,13 @@ plx_conn_group_destroy(struct plx_conn_group *group)
 	}
 	if (group->turning)
 		return -EBUSY;
+	if (!LIST_EMPTY(&group->pools)) {
+		PLX_LOG(ERR, "connection group %s: it has receive pools", group->name);
+		return -EBUSY;
+	}
+	if (group->events != NULL)
+		conn_events_leave(group->events, group);
+	pthread_mutex_destroy(&group->lock);
 	plx_control_release(group->control);
 	plx_lane_destroy(group->lane);
 	rte_free(group);
@@ -145,6 +163,20 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 	conn_update_limit(conn, q);
 }
 
+/** A word that is a connection. */
+static void
+take_conn(uintptr_t word)
+{
+	struct plx_conn *conn = (struct plx_conn *)(word & ~(uintptr_t)3);
+
+	if (word == lane_close(conn))
+		conn_close_begin(conn);
+	else if (word == lane_drain(conn))
+		conn_drain_begin(conn);
+	else
+		recv_pool_fill_conn(conn);
+}
+
 static unsigned int
 take_lane(struct plx_conn_group *group)
 {
@@ -159,12 +191,12 @@ take_lane(struct plx_conn_group *group)
 			conn_group_cancel(group, words[i]);
 			continue;
 		}
-		if (words[i] & 1) {
-			conn_close_begin((struct plx_conn *)(words[i] - 1));
+		if (!lane_is_op(words[i])) {
+			take_conn(words[i]);
 			continue;
 		}
-		if (words[i] & 2) {
-			conn_drain_begin((struct plx_conn *)(words[i] - 2));
+		if (plx_op_queue_is_shared(op->queue)) {
+			recv_pool_back(op);
 			continue;
 		}
 		while (end < got && lane_is_op(words[end]) && ((struct plx_op *)words[end])->queue == op->queue)
@@ -293,6 +325,8 @@ plx_conn_group_once(struct plx_conn_group *group)
 	if (group->failed != NULL)
 		did += serve_failed(group);
 	did += plx_control_once(group->control);
+	if (__builtin_expect(__atomic_load_n(&group->told, __ATOMIC_RELAXED) != 0, 0))
+		did += conn_group_heed(group);
 	if (group->closing.first != NULL)
 		did += serve_closing(group);
 	group->turning = false;

@@ -9,8 +9,16 @@
  * What the files of this room share. Everything here runs on the owner lcore unless it says so.
  */
 
+#include <inttypes.h>
+#include <pthread.h>
+
+#include <sys/queue.h>
+
 #include "plx_conn.h"
+#include "plx_conn_events.h"
 #include "plx_lane.h"
+#include "plx_op_shared.h"
+#include "plx_recv_pool.h"
 
 /** Connections in one of the group's lists; each is in a list at most once (in_waiters, in_closing). */
 struct conn_list {
@@ -28,9 +36,73 @@ struct plx_conn_group {
 	struct plx_conn *failed;  /**< linked by next_failed */
 	bool turning;		  /**< plx_conn_group_once() is running */
 	bool has_cancelled_early; /**< an op was to be cancelled before it came here: each that comes is looked at */
+	uint32_t told;		  /**< atomic: GROUP_TOLD_*, by the control thread */
+	bool cq_lost;		  /**< completions of the CQ are lost; owner writes, atomic */
+	bool lost;		  /**< the device is; likewise */
 	uint32_t nb_conns;	  /**< atomic */
+	struct plx_conn_events *events;
+	pthread_mutex_t lock; /**< of the two lists: who creates and destroys, the control thread, the owner when it was told */
+	LIST_HEAD(, plx_conn) conns;
+	LIST_HEAD(, plx_recv_pool) pools;
+	LIST_ENTRY(plx_conn_group) in_events;
 	char name[32];
 };
+
+/* What the control thread has to tell a group, and a connection of it. */
+#define GROUP_TOLD_CONN 0x1 /**< a connection has been told something */
+#define GROUP_TOLD_POOL 0x2 /**< a pool */
+#define GROUP_TOLD_CQ	0x4 /**< completions are lost */
+#define GROUP_TOLD_LOST 0x8 /**< the device is */
+
+#define CONN_TOLD_FATAL	   0x1
+#define CONN_TOLD_LAST_WQE 0x2
+
+/* ---- conn_events.c ---- */
+void conn_events_join(struct plx_conn_events *events, struct plx_conn_group *group);
+void conn_events_leave(struct plx_conn_events *events, struct plx_conn_group *group);
+bool conn_events_fit(const struct plx_conn_events *events, const struct plx_device *dev, const struct plx_control *control);
+/** Act on what the control thread has told. Returns how many things it did. */
+unsigned int conn_group_heed(struct plx_conn_group *group);
+
+/** A receive pool: what every file of the room may do with it (recv_pool.c). */
+struct plx_recv_pool {
+	struct plx_recv_pool_conf conf;
+	struct plx_conn_group *group;
+	struct plx_srq *srq;	    /**< NULL: receives of each QP's own */
+	uint32_t limit;		    /**< of the event; 0: refill goes by count alone */
+	uint32_t depth;		    /**< posted at most: of the SRQ, or per connection */
+	struct plx_region *memory;
+	struct plx_op **ops;	    /**< all of them */
+	uint32_t nb_ops;
+	uint32_t nb_cqes;	    /**< reserved in the CQ for the SRQ */
+	uint32_t nb_conns;	    /**< under the group's lock */
+	uint32_t told;		    /**< atomic: the limit event came */
+	LIST_ENTRY(plx_recv_pool) in_group;
+
+	/* The owner's. */
+	struct plx_op **unposted;   /**< a stack */
+	uint32_t nb_unposted;
+	bool arming;		    /**< the control thread is at it */
+	bool to_arm;		    /**< the event came: the limit is armed again once there are enough */
+	struct plx_control_req arm;
+	struct plx_recv_pool_stats stats;
+	struct plx_op_shared shared;
+};
+
+/** Control thread, under the group's lock: the limit event of SRQ @p id. Whether it is this pool's. */
+bool recv_pool_tell(struct plx_recv_pool *pool, uint64_t id);
+/** Owner: act on it, if it came. */
+void recv_pool_heed(struct plx_recv_pool *pool);
+/** Owner: @p op, one of the pool's, was given back on another lcore. */
+void recv_pool_back(struct plx_op *op);
+/** Owner: the first receives of @p conn, where each connection has its own. */
+void recv_pool_fill_conn(struct plx_conn *conn);
+/** Whether the pool may still get completions of another QP with the number @p qp_num. Control thread. */
+bool recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num);
+/** -ENOSPC: max_conns, or no receives for one more. With the number of @p conn's QP. Control thread. */
+int recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn);
+/** All completions of @p conn's QP have been seen. */
+void recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn);
 
 /** The lane carries pointers; the lowest bit says that it is a connection to close, not an op to post, the highest neither. */
 static inline uintptr_t
@@ -69,6 +141,13 @@ lane_is_op(uintptr_t word)
 
 /** Leave the SGEs of no bytes out of the list of @p op, which has passed plx_conn_check(): some providers take 0 for 2^31. */
 void conn_strip_sges(struct plx_op *op);
+
+/** That it wants its first receives. */
+static inline uintptr_t
+lane_fill(struct plx_conn *conn)
+{
+	return (uintptr_t)conn | 3;
+}
 
 /** Change the state; false if the table does not allow it (conn_state.c). Any thread, one at a time. */
 bool conn_state_change(struct plx_conn *conn, enum plx_conn_state to);

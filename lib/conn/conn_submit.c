@@ -427,6 +427,10 @@ plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_o
 		return 0;
 	if (!conn_state_admits(conn, q))
 		return not_connected(conn, err);
+	if (q->depth == 0) { /* its receives are an SRQ's */
+		*err = (struct plx_submit_err){.code = -ENOTSUP};
+		return 0;
+	}
 	if (rte_lcore_id() != conn->owner && conn->group == NULL) {
 		*err = (struct plx_submit_err){.code = -EPERM};
 		return 0;

@@ -57,6 +57,7 @@ extern "C" {
 #endif
 
 struct plx_conn;
+struct plx_recv_pool;
 
 /** Why ops were not taken. Filled only when a call took fewer than it was given. */
 struct plx_submit_err {
@@ -112,6 +113,8 @@ struct plx_conn_conf {
 	plx_conn_failed_cb_t failed_cb; /**< may be NULL */
 	plx_conn_closed_cb_t drained_cb; /**< of plx_conn_drain(); may be NULL */
 	void *arg;			/**< of all; plx_conn_arg() */
+	/** Where its receives come from (plx_recv_pool.h), of the same group and PD; then cap.recv_depth and recv_sge do not count. */
+	struct plx_recv_pool *recv_pool;
 };
 
 /** Since when a full queue has seen no completion: both as they were when a submit was refused. */
@@ -164,6 +167,8 @@ struct plx_conn {
 	bool used_elsewhere; /**< atomic: an op came from another lcore */
 	bool destroy_failed; /**< of the QP, while closing */
 	bool in_error;	     /**< the QP, taken there by a close */
+	bool cq_lost;	     /**< what the device has not completed it never will */
+	bool last_wqe;	     /**< the QP takes no more receives from its SRQ */
 	uint8_t close_step;
 	struct plx_conn *next_waiter;
 	struct plx_conn *next_closing;
@@ -176,6 +181,14 @@ struct plx_conn {
 	uint64_t nb_exhausted;	/**< submits on the owner that were told -EAGAIN */
 	struct plx_conn_stall stall[2]; /**< of sends and receives */
 	uint32_t nb_cqes; /**< reserved in the CQ */
+	uint32_t told;	  /**< atomic: what the control thread has to tell (plx_conn_events.h) */
+	uint64_t qp_id;	  /**< the QP's number; 0 once it is destroyed. Written by the control thread */
+	struct plx_recv_pool *recv_pool;
+	/** A LIST_ENTRY() of the group's. */
+	struct {
+		struct plx_conn *le_next;
+		struct plx_conn **le_prev;
+	} in_group;
 	struct plx_qp_path path;
 	uint32_t atomic_big_endian; /**< the device's capability */
 	unsigned int drain_ms;
@@ -200,8 +213,9 @@ plx_conn_cqes(const struct plx_qp_cap *granted)
 
 /**
  * Make a connection: reserve its CQEs, create its QP, on the group's control thread.
- * NULL with rte_errno: ENOSPC its CQEs do not fit (before the QP exists; the log has used, needed and limit), EINVAL a bad
- * number or home, ENOTSUP, ENOMEM, EDEADLK on the control thread, and what plx_qp_create() says.
+ * NULL with rte_errno: ENOSPC its CQEs, or its receives, do not fit (before the QP exists; the log has used, needed and limit),
+ * EINVAL a bad number, home or pool, EIO its CQ has lost completions or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the
+ * control thread, and what plx_qp_create() says.
  * Not on a polling lcore: it waits.
  */
 struct plx_conn *plx_conn_create(const struct plx_conn_conf *conf);
@@ -446,7 +460,10 @@ plx_conn_submit_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, st
 	return plx_conn_post_on(conn->fast, conn, &conn->sq, false, ops, n, err);
 }
 
-/** The same for receives. They may be submitted before the connection is READY. */
+/**
+ * The same for receives. They may be submitted before the connection is READY. -ENOTSUP: they come from an SRQ
+ * (plx_recv_pool.h).
+ */
 PLX_INLINE uint16_t
 plx_conn_recv_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
 {

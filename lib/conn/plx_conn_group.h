@@ -23,23 +23,28 @@
 extern "C" {
 #endif
 
+struct plx_conn_events;
 struct plx_conn_group;
 struct plx_control;
 struct plx_cq;
 struct plx_dispatcher;
 
-/** What a group is made of. All four are needed, and outlive it. */
+/** What a group is made of. All but the events are needed; what is named outlives it. */
 struct plx_conn_group_conf {
 	const char *name;
 	struct plx_dispatcher *dispatcher; /**< OWNED; its owner owns the connections */
 	struct plx_cq *cq;		   /**< of all its connections, both directions; polled by the owner */
 	struct plx_control *control;	   /**< the owner lcore must be one of its lcores */
+	struct plx_conn_events *events;	   /**< of the CQ's device, on the same control thread; NULL: nobody listens */
 };
 
-/** NULL with rte_errno: EINVAL (logged) a field is NULL, the dispatcher has no owner, or not one of the control thread's; ENOMEM. */
+/**
+ * NULL with rte_errno: EINVAL (logged) a field is NULL, the dispatcher has no owner, or not one of the control thread's, the
+ * events are of another device or control thread; ENOMEM.
+ */
 struct plx_conn_group *plx_conn_group_create(const struct plx_conn_group_conf *conf);
 
-/** -EBUSY while it has connections, the log says how many; or in a callback of its own turn. */
+/** -EBUSY while it has connections or receive pools, the log says how many; or in a callback of its own turn. */
 int plx_conn_group_destroy(struct plx_conn_group *group);
 
 /**

@@ -8,6 +8,7 @@
 #include <rte_debug.h>
 
 #include "dispatcher_internal.h"
+#include "plx_op_shared.h"
 
 /** Ops on their way to one home, sent together. */
 struct handoff {
@@ -110,6 +111,8 @@ owned_misnamed(struct plx_dispatcher *d, struct plx_op *op, const struct plx_wc 
 {
 	if (plx_op_queue_is_none(op->queue))
 		return true;
+	if (plx_op_queue_is_shared(op->queue))
+		return plx_op_shared_arrived(plx_op_shared_of(op->queue), op, !wc->no_qp_num, wc->qp_num);
 	if (wc->no_qp_num) {
 		owned_retire(d, op);
 		return true;

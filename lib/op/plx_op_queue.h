@@ -101,6 +101,7 @@ struct plx_op_queue {
 #define PLX_OP_SQ_AT 128
 #define PLX_OP_RQ_AT (256 + 8) /**< the 8 tells it from the other */
 #define PLX_OP_NONE_AT 16      /**< of the one that is no connection's, likewise */
+#define PLX_OP_SHARED_AT 32    /**< of one that is many connections' (plx_op_shared.h), likewise */
 
 /** Whether @p q is that of ops posted by hand: no connection's, constant, nothing is booked there. */
 PLX_INLINE bool
@@ -109,13 +110,20 @@ plx_op_queue_is_none(const struct plx_op_queue *q)
 	return ((uintptr_t)q & PLX_OP_NONE_AT) != 0;
 }
 
+/** Whether @p q is that of an SRQ: its ops are no connection's until they complete. */
+PLX_INLINE bool
+plx_op_queue_is_shared(const struct plx_op_queue *q)
+{
+	return ((uintptr_t)q & PLX_OP_SHARED_AT) != 0;
+}
+
 /** The connection, living or gone, whose queue is or was at @p q; NULL if none's. */
 PLX_INLINE void *
 plx_op_queue_conn(const struct plx_op_queue *q)
 {
 	uintptr_t at = (uintptr_t)q;
 
-	if (plx_op_queue_is_none(q))
+	if ((at & (PLX_OP_NONE_AT | PLX_OP_SHARED_AT)) != 0)
 		return NULL;
 	return (void *)(at - (at & 8 ? PLX_OP_RQ_AT : PLX_OP_SQ_AT));
 }

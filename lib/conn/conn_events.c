@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "plx_conn_events.h"
+
+#include <errno.h>
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "conn_internal.h"
+#include "plx_log.h"
+
+struct plx_conn_events {
+	struct plx_control_watch watch;
+	struct plx_device *dev;
+	struct plx_control *control;
+	plx_event_cb_t cb;
+	void *arg;
+	struct plx_conn_events_stats stats;
+	uint64_t last_cq; /**< whose error was told last */
+	pthread_mutex_t lock; /**< of the list */
+	LIST_HEAD(, plx_conn_group) groups;
+};
+
+/* ---- control thread: whom does it concern? -------------------------------------------------- */
+
+static void
+group_tell(struct plx_conn_group *group, uint32_t what)
+{
+	/* Release: partner is the acquire in conn_group_heed(). */
+	__atomic_fetch_or(&group->told, what, __ATOMIC_RELEASE);
+}
+
+/** Under the group's lock. */
+static bool
+conn_tell(struct plx_conn_group *group, uint64_t id, uint32_t what)
+{
+	struct plx_conn *conn;
+
+	LIST_FOREACH(conn, &group->conns, in_group) {
+		if (conn->qp_id != id)
+			continue;
+		__atomic_fetch_or(&conn->told, what, __ATOMIC_RELAXED);
+		group_tell(group, GROUP_TOLD_CONN);
+		return true;
+	}
+	return false;
+}
+
+/** Under the group's lock. */
+static bool
+pool_tell(struct plx_conn_group *group, uint64_t id)
+{
+	struct plx_recv_pool *pool;
+
+	LIST_FOREACH(pool, &group->pools, in_group) {
+		if (!recv_pool_tell(pool, id))
+			continue;
+		group_tell(group, GROUP_TOLD_POOL);
+		return true;
+	}
+	return false;
+}
+
+/** Whether @p event concerns @p group, which then has been told. */
+static bool
+group_hear(struct plx_conn_group *group, const struct plx_event *event)
+{
+	bool mine = false;
+
+	pthread_mutex_lock(&group->lock);
+	switch (event->type) {
+	case PLX_EVENT_CQ_ERROR:
+		mine = group->cq->id == event->object;
+		if (mine)
+			group_tell(group, GROUP_TOLD_CQ);
+		break;
+	case PLX_EVENT_DEVICE_FATAL:
+		mine = true;
+		group_tell(group, GROUP_TOLD_LOST);
+		break;
+	case PLX_EVENT_QP_FATAL:
+		mine = conn_tell(group, event->object, CONN_TOLD_FATAL);
+		break;
+	case PLX_EVENT_LAST_WQE:
+		mine = conn_tell(group, event->object, CONN_TOLD_LAST_WQE);
+		break;
+	case PLX_EVENT_SRQ_LIMIT:
+		mine = pool_tell(group, event->object);
+		break;
+	default:
+		break;
+	}
+	pthread_mutex_unlock(&group->lock);
+	return mine;
+}
+
+static void
+count(uint64_t *counter)
+{
+	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+static bool
+has_object(const struct plx_event *event)
+{
+	return event->type <= PLX_EVENT_SRQ_LIMIT;
+}
+
+static void
+event_log(const struct plx_conn_events *events, const struct plx_event *event)
+{
+	const char *dev = plx_device_name(events->dev), *name = plx_event_name(event->type);
+
+	switch (event->type) {
+	case PLX_EVENT_PORT_DOWN:
+	case PLX_EVENT_PORT_UP:
+		PLX_LOG(INFO, "device %s: %s: port %u", dev, name, event->port);
+		break;
+	case PLX_EVENT_QP_FATAL:
+	case PLX_EVENT_DEVICE_FATAL:
+		PLX_LOG(ERR, "device %s: %s (object %" PRIu64 ", event %d)", dev, name, event->object, event->raw);
+		break;
+	default:
+		PLX_LOG(DEBUG, "device %s: %s (object %" PRIu64 ", event %d)", dev, name, event->object, event->raw);
+		break;
+	}
+}
+
+/** The first error of a CQ; for others of a row nobody need hear of it in the log. */
+static void
+overrun(struct plx_conn_events *events, const struct plx_event *event)
+{
+	if (event->object == events->last_cq)
+		return;
+	events->last_cq = event->object;
+	count(&events->stats.cq_overruns);
+	PLX_LOG(ERR, "device %s: CQ error (object %" PRIu64 ", event %d): it has lost completions; was it reserved for all that "
+		"completes there? Its connections are closed", plx_device_name(events->dev), event->object, event->raw);
+}
+
+static void
+event_take(struct plx_conn_events *events, const struct plx_event *event)
+{
+	struct plx_conn_group *group;
+	bool heard = false;
+
+	count(&events->stats.by_type[event->type]);
+	event_log(events, event);
+	if (event->type == PLX_EVENT_CQ_ERROR)
+		overrun(events, event);
+	if (events->cb != NULL)
+		events->cb(events->dev, event, events->arg);
+	pthread_mutex_lock(&events->lock);
+	LIST_FOREACH(group, &events->groups, in_events)
+		heard |= group_hear(group, event);
+	pthread_mutex_unlock(&events->lock);
+	if (!heard && has_object(event))
+		count(&events->stats.late);
+}
+
+static void
+events_readable(struct plx_control_watch *watch)
+{
+	struct plx_conn_events *events = plx_container_of(watch, struct plx_conn_events, watch);
+	struct plx_event event;
+	int got;
+
+	while ((got = plx_device_next_event(events->dev, &event)) == 1)
+		event_take(events, &event);
+	if (got < 0)
+		PLX_LOG(ERR, "device %s: its events cannot be read: error %d", plx_device_name(events->dev), -got);
+}
+
+/* ---- owner: act --------------------------------------------------------------------------- */
+
+/** Close @p conn; what the device will not complete any more is not waited for if @p lost. */
+static void
+conn_fail(struct plx_conn *conn, bool lost)
+{
+	conn->cq_lost |= lost;
+	plx_conn_close(conn);
+}
+
+static void
+conn_heed(struct plx_conn *conn, bool lost)
+{
+	uint32_t told = __atomic_exchange_n(&conn->told, 0, __ATOMIC_RELAXED);
+
+	if (told & CONN_TOLD_LAST_WQE)
+		conn->last_wqe = true;
+	if (lost || (told & CONN_TOLD_FATAL) != 0)
+		conn_fail(conn, lost);
+}
+
+unsigned int
+conn_group_heed(struct plx_conn_group *group)
+{
+	/* Acquire: partner is the release in group_tell(). */
+	uint32_t told = __atomic_exchange_n(&group->told, 0, __ATOMIC_ACQUIRE);
+	struct plx_recv_pool *pool;
+	struct plx_conn *conn;
+
+	if (told & GROUP_TOLD_LOST)
+		__atomic_store_n(&group->lost, true, __ATOMIC_RELAXED);
+	if (told & (GROUP_TOLD_CQ | GROUP_TOLD_LOST))
+		__atomic_store_n(&group->cq_lost, true, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&group->lock);
+	LIST_FOREACH(conn, &group->conns, in_group)
+		conn_heed(conn, group->cq_lost);
+	LIST_FOREACH(pool, &group->pools, in_group)
+		recv_pool_heed(pool);
+	pthread_mutex_unlock(&group->lock);
+	return 1;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+struct plx_conn_events *
+plx_conn_events_create(const struct plx_conn_events_conf *conf)
+{
+	struct plx_conn_events *events;
+	int fd, err;
+
+	if (conf->dev == NULL || conf->control == NULL) {
+		PLX_LOG(ERR, "events: no %s in the conf", conf->dev == NULL ? "device" : "control thread");
+		rte_errno = EINVAL;
+		return NULL;
+	}
+	fd = plx_device_event_fd(conf->dev);
+	if (fd < 0) {
+		rte_errno = -fd;
+		return NULL;
+	}
+	events = rte_zmalloc("plx_conn_events", sizeof(*events), 0);
+	if (events == NULL) {
+		rte_errno = ENOMEM;
+		return NULL;
+	}
+	events->dev = conf->dev;
+	events->control = conf->control;
+	events->cb = conf->cb;
+	events->arg = conf->arg;
+	events->watch = (struct plx_control_watch){.fd = fd, .fn = events_readable};
+	pthread_mutex_init(&events->lock, NULL);
+	LIST_INIT(&events->groups);
+	err = plx_control_watch(conf->control, &events->watch);
+	if (err != 0) {
+		pthread_mutex_destroy(&events->lock);
+		rte_free(events);
+		rte_errno = -err;
+		return NULL;
+	}
+	plx_control_hold(conf->control);
+	return events;
+}
+
+int
+plx_conn_events_destroy(struct plx_conn_events *events)
+{
+	struct plx_conn_group *group;
+	unsigned int nb = 0;
+	int err;
+
+	if (events == NULL)
+		return 0;
+	pthread_mutex_lock(&events->lock);
+	LIST_FOREACH(group, &events->groups, in_events)
+		nb++;
+	pthread_mutex_unlock(&events->lock);
+	if (nb != 0) {
+		PLX_LOG(ERR, "events of device %s: %u connection groups use them", plx_device_name(events->dev), nb);
+		return -EBUSY;
+	}
+	err = plx_control_unwatch(events->control, &events->watch);
+	if (err != 0)
+		return err;
+	plx_control_release(events->control);
+	pthread_mutex_destroy(&events->lock);
+	rte_free(events);
+	return 0;
+}
+
+void
+conn_events_join(struct plx_conn_events *events, struct plx_conn_group *group)
+{
+	pthread_mutex_lock(&events->lock);
+	LIST_INSERT_HEAD(&events->groups, group, in_events);
+	pthread_mutex_unlock(&events->lock);
+}
+
+void
+conn_events_leave(struct plx_conn_events *events, struct plx_conn_group *group)
+{
+	pthread_mutex_lock(&events->lock);
+	LIST_REMOVE(group, in_events);
+	pthread_mutex_unlock(&events->lock);
+}
+
+bool
+conn_events_fit(const struct plx_conn_events *events, const struct plx_device *dev, const struct plx_control *control)
+{
+	return events->dev == dev && events->control == control;
+}
+
+void
+plx_conn_events_stats(const struct plx_conn_events *events, struct plx_conn_events_stats *stats)
+{
+	for (unsigned int i = 0; i < PLX_NB_EVENTS; i++)
+		stats->by_type[i] = __atomic_load_n(&events->stats.by_type[i], __ATOMIC_RELAXED);
+	stats->cq_overruns = __atomic_load_n(&events->stats.cq_overruns, __ATOMIC_RELAXED);
+	stats->late = __atomic_load_n(&events->stats.late, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "plx_op_shared.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+static_assert(offsetof(struct plx_op_shared, queue) == PLX_OP_SHARED_AT, "by its address alone a queue tells what it is");
+
+int
+plx_op_shared_init(struct plx_op_shared *shared, uint32_t nb_qps, plx_op_shared_low_t low_cb)
+{
+	uint32_t size;
+
+	if (nb_qps == 0 || nb_qps > (1u << 23))
+		return -EINVAL;
+	size = rte_align32pow2(2 * nb_qps); /* half empty: look-ups are short */
+	memset(shared, 0, sizeof(*shared));
+	shared->who = rte_zmalloc("plx_op_shared", size * sizeof(shared->who[0]), 0);
+	if (shared->who == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < size; i++)
+		shared->who[i].qp_num = PLX_OP_SHARED_FREE;
+	shared->mask = size - 1;
+	shared->low_cb = low_cb;
+	shared->queue.qp_num = UINT32_MAX; /* no completion has it */
+	return 0;
+}
+
+void
+plx_op_shared_fini(struct plx_op_shared *shared)
+{
+	rte_free(shared->who);
+	shared->who = NULL;
+}
+
+struct plx_op_shared_who *
+plx_op_shared_find(const struct plx_op_shared *shared, uint32_t qp_num)
+{
+	/* Numbers are given one after the other, as a rule: so each has its own place. */
+	for (uint32_t i = 0; i <= shared->mask; i++) {
+		struct plx_op_shared_who *who = &shared->who[(qp_num + i) & shared->mask];
+		/* Acquire: partner is the release in plx_op_shared_join(). */
+		uint32_t num = __atomic_load_n(&who->qp_num, __ATOMIC_ACQUIRE);
+
+		if (num == qp_num)
+			return who;
+		if (num == PLX_OP_SHARED_FREE)
+			return NULL;
+	}
+	return NULL;
+}
+
+int
+plx_op_shared_join(struct plx_op_shared *shared, uint32_t qp_num, struct plx_op_queue *queue, uint16_t home)
+{
+	if (plx_op_shared_find(shared, qp_num) != NULL)
+		return -EEXIST;
+	for (uint32_t i = 0; i <= shared->mask; i++) {
+		struct plx_op_shared_who *who = &shared->who[(qp_num + i) & shared->mask];
+
+		if (__atomic_load_n(&who->qp_num, __ATOMIC_RELAXED) < PLX_OP_SHARED_LEFT)
+			continue;
+		who->queue = queue;
+		who->home = home;
+		who->nb_held = 0;
+		/* Release: who finds the number finds the rest. */
+		__atomic_store_n(&who->qp_num, qp_num, __ATOMIC_RELEASE);
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+void
+plx_op_shared_leave(struct plx_op_shared *shared, uint32_t qp_num)
+{
+	struct plx_op_shared_who *who = plx_op_shared_find(shared, qp_num);
+
+	if (who != NULL)
+		__atomic_store_n(&who->qp_num, PLX_OP_SHARED_LEFT, __ATOMIC_RELAXED);
+}
+
+bool
+plx_op_shared_arrived(struct plx_op_shared *shared, struct plx_op *op, bool named, uint32_t qp_num)
+{
+	struct plx_op_queue *q = &shared->queue;
+	struct plx_op_shared_who *who = named ? plx_op_shared_find(shared, qp_num) : NULL;
+
+	q->tail++;
+	if (__builtin_expect(who == NULL || q->head - q->tail < shared->low, 0) && !shared->low_cb(shared, op, who))
+		return false;
+	who->nb_held++;
+	op->queue = who->queue;
+	if (who->home != PLX_HOME_ANY)
+		plx_op_set_custody(op, PLX_OP_CUSTODY(who->home, PLX_OP_POSTED, 0));
+	return true;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "farm.h"
+
+#include <errno.h>
+
+#include <rte_errno.h>
+
+#include "plx_drivers.h"
+#include "plx_loopback.h"
+
+/**
+ * @file
+ * Async events and what becomes of connections: a CQ that overflows, a port that goes down, a device that is lost.
+ */
+
+static struct farm farm;
+
+#define needs_loopback() plx_test_needs(farm_loopback("") != NULL, "loopback")
+
+static void
+raise_event(enum plx_event_type type, uint64_t object, uint32_t port)
+{
+	uint64_t before = __atomic_load_n(&farm.nb_events, __ATOMIC_ACQUIRE);
+
+	assert_int_equal(plx_loopback_raise(farm.dev, &(struct plx_event){.type = type, .object = object, .port = port}), 0);
+	farm_until(&farm, __atomic_load_n(&farm.nb_events, __ATOMIC_ACQUIRE) > before);
+	farm_turn(&farm);
+}
+
+static struct plx_conn_events_stats
+stats(void)
+{
+	struct plx_conn_events_stats now;
+
+	plx_conn_events_stats(farm.events, &now);
+	return now;
+}
+
+/** A write of a client to memory of its own, which needs no receive. */
+static void
+wrote(struct plx_op *op, void *arg)
+{
+	uint64_t *by_status = arg;
+
+	by_status[op->status]++;
+	plx_op_put(op);
+}
+
+/** Post @p n writes on pair 0, without a poll. */
+static void
+write_burst(unsigned int n, uint64_t *by_status)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		struct plx_op *op = plx_op_get(farm.d->pool);
+
+		assert_non_null(op);
+		plx_op_prep(op, PLX_OPCODE_WRITE, farm.region->addr, 0, farm.region->lkey, wrote, by_status);
+		assert_int_equal(plx_conn_submit(farm.pairs[0].client, op), 0);
+	}
+}
+
+/** A CQ of 16 that is believed to be larger, and overflows: admission is fooled, as by a provider that lies. */
+static void
+overflow(const char *device)
+{
+	uint64_t by_status[PLX_NB_STATUS] = {0}, sum = 0;
+	uint32_t granted;
+
+	farm_make(&farm, &(struct farm_conf){.device = device, .nb_cqe = 16, .depth = 64});
+	if (farm.cq->nb_cqe >= 64) {
+		farm_break(&farm);
+		plx_test_needs(false, "a CQ of 16 that is not rounded up to 64");
+	}
+	granted = farm.cq->nb_cqe;
+	farm.cq->nb_cqe = 1024;
+	assert_true(farm_connect(&farm, 0));
+	farm.cq->nb_cqe = granted;
+	write_burst(64, by_status);
+	/* Without a poll, until the event is here: closed then, and settled. */
+	for (uint64_t end = farm_deadline(); __atomic_load_n(&farm.nb_events, __ATOMIC_ACQUIRE) == 0 && !farm_late(end);)
+		plx_conn_group_once(farm.group);
+	farm_until(&farm, farm.nb_closed == 2);
+	for (unsigned int i = 0; i < PLX_NB_STATUS; i++)
+		sum += by_status[i];
+	assert_int_equal(sum, 64); /* each once */
+	assert_true(by_status[PLX_ST_CONN_LOST] > 0);
+	assert_true(stats().by_type[PLX_EVENT_CQ_ERROR] >= 1);
+	assert_int_equal(stats().cq_overruns, 1);
+	assert_int_equal(stats().late, 0);
+	assert_int_equal(farm.last.object, farm.cq->id);
+	assert_false(farm_connect(&farm, 0)); /* not on this CQ any more */
+	assert_int_equal(rte_errno, EIO);
+	farm_break(&farm);
+}
+
+/** case 1.8 */
+static void
+an_overflow_of_the_cq_fails_each_op_of_it_once(void **state)
+{
+	overflow(NULL);
+}
+
+/** case 1.8 */
+static void
+an_overflow_that_ends_the_cq_fails_each_op_of_it_once(void **state)
+{
+	needs_loopback();
+	overflow(farm_loopback("cq_overflow=dead"));
+	assert_true(farm.cq_dead);
+}
+
+/** cases 16.1 16.2 16.5 */
+static void
+a_lost_device_fails_all_connections_once_and_can_be_opened_again(void **state)
+{
+	uint64_t settled = 0, posted = 0;
+
+	needs_loopback();
+	for (int round = 0; round < 3; round++) {
+		farm_make(&farm, &(struct farm_conf){.nb_pairs = 8, .pool = {.nb_recvs = 64}});
+		for (unsigned int i = 0; i < 8; i++)
+			for (int k = 0; k < 3; k++)
+				assert_int_equal(farm_send(&farm, i), 0);
+		for (int k = 0; k < round; k++)
+			farm_turn(&farm); /* some are over, or none */
+		assert_int_equal(plx_loopback_lose(farm.dev), 0);
+		farm_until(&farm, farm.nb_closed == 16);
+		assert_true(farm.cq_dead); /* its poll says so, and a poller stops there */
+		assert_true(plx_device_is_lost(farm.dev));
+		settled = posted = 0;
+		for (unsigned int i = 0; i < 8; i++) {
+			posted += farm.pairs[i].sent;
+			settled += farm.pairs[i].sent_ok + farm.pairs[i].sent_failed;
+		}
+		assert_int_equal(posted, 24);
+		assert_int_equal(settled, 24);
+		assert_int_equal(farm.by_status[PLX_ST_SUCCESS] + farm.by_status[PLX_ST_CONN_LOST] +
+				farm.by_status[PLX_ST_WR_FLUSH_ERR], 24);
+		assert_int_equal(stats().by_type[PLX_EVENT_DEVICE_FATAL], 1);
+		farm_break(&farm); /* every destroy says -EIO, and all is gone */
+	}
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .pool = {.nb_recvs = 4}});
+	assert_int_equal(farm_send(&farm, 0), 0);
+	farm_until(&farm, farm.pairs[0].arrived == 1 && farm.pairs[0].sent_ok == 1);
+	farm_break(&farm);
+}
+
+/** case 16.3 */
+static void
+a_port_that_is_not_ours_changes_nothing(void **state)
+{
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.device = farm_loopback("nb_ports=2"), .nb_pairs = 1, .pool = {.nb_recvs = 8}});
+	raise_event(PLX_EVENT_PORT_DOWN, 0, 2);
+	assert_int_equal(farm.last.port, 2);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(farm_send(&farm, 0), 0);
+	farm_until(&farm, farm.pairs[0].arrived == 3 && farm.pairs[0].sent_ok == 3);
+	assert_int_equal(farm.nb_closed, 0);
+	assert_int_equal(stats().late, 0);
+	farm_break(&farm);
+}
+
+/** case 2.3 */
+static void
+a_port_that_goes_down_while_all_is_flushed_settles_each_op_once(void **state)
+{
+	needs_loopback();
+	for (int round = 0; round < 10; round++) {
+		farm_make(&farm, &(struct farm_conf){.nb_pairs = 2, .pool = {.nb_recvs = 8}});
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(farm_send(&farm, k % 2), 0);
+		assert_int_equal(plx_qp_to_error(farm.pairs[0].client->qp), 0);
+		raise_event(PLX_EVENT_PORT_DOWN, 0, 1);
+		farm_close(&farm, 0);
+		raise_event(PLX_EVENT_PORT_UP, 0, 1);
+		farm_until(&farm, plx_conn_group_nb_conns(farm.group) == 2);
+		assert_int_equal(farm.pairs[0].sent_ok + farm.pairs[0].sent_failed, 2);
+		farm_until(&farm, farm.pairs[1].sent_ok == 1);
+		farm_break(&farm);
+	}
+}
+
+static void
+a_qp_that_fails_fatally_is_closed_and_no_other(void **state)
+{
+	uint64_t id;
+
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 3, .pool = {.nb_recvs = 8}});
+	id = farm.pairs[1].client->qp->id;
+	raise_event(PLX_EVENT_QP_FATAL, id, 0);
+	assert_int_equal(farm.last.object, id);
+	farm_until(&farm, farm.pairs[1].client == NULL);
+	raise_event(PLX_EVENT_QP_FATAL, id, 0); /* late */
+	assert_int_equal(stats().late, 1);
+	assert_int_equal(farm.nb_closed, 1);
+	farm_break(&farm);
+}
+
+/** case 5.8: an event of a CQ that is gone, when another may have its place in memory. */
+static void
+an_event_of_a_dead_cq_is_not_its_successors(void **state)
+{
+	uint64_t id;
+
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 0, .nb_cqe = 64});
+	id = farm.cq->id;
+	farm_break(&farm);
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .nb_cqe = 64});
+	raise_event(PLX_EVENT_CQ_ERROR, id, 0);
+	assert_int_equal(stats().late, 1);
+	assert_int_equal(farm.nb_closed, 0);
+	farm_break(&farm);
+}
+
+/** case 16.6 */
+static void
+opening_and_closing_many_times_hangs_nowhere(void **state)
+{
+	const unsigned int rounds = plx_test_scale() >= 10000000 ? 1000 : 20;
+
+	for (unsigned int i = 0; i < rounds; i++) {
+		farm_make(&farm, &(struct farm_conf){.nb_pairs = 0, .nb_cqe = 8});
+		farm_break(&farm);
+	}
+}
+
+static void
+events_that_a_group_uses_are_not_ended(void **state)
+{
+	struct plx_conn_group_conf conf = {.name = "other"};
+	struct plx_device *other;
+
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 0, .nb_cqe = 8});
+	assert_int_equal(plx_conn_events_destroy(farm.events), -EBUSY);
+	other = plx_device_open(plx_test_device());
+	assert_non_null(other);
+	conf.cq = plx_cq_create(other, 8);
+	conf.dispatcher = farm.d;
+	conf.control = farm.control;
+	conf.events = farm.events; /* of another device */
+	rte_errno = 0;
+	assert_null(plx_conn_group_create(&conf));
+	assert_int_equal(rte_errno, EINVAL);
+	assert_int_equal(plx_cq_destroy(conf.cq), 0);
+	assert_int_equal(plx_device_close(other), 0);
+	farm_break(&farm);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(an_overflow_of_the_cq_fails_each_op_of_it_once),
+	cmocka_unit_test(an_overflow_that_ends_the_cq_fails_each_op_of_it_once),
+	cmocka_unit_test(a_lost_device_fails_all_connections_once_and_can_be_opened_again),
+	cmocka_unit_test(a_port_that_is_not_ours_changes_nothing),
+	cmocka_unit_test(a_port_that_goes_down_while_all_is_flushed_settles_each_op_once),
+	cmocka_unit_test(a_qp_that_fails_fatally_is_closed_and_no_other),
+	cmocka_unit_test(an_event_of_a_dead_cq_is_not_its_successors),
+	cmocka_unit_test(opening_and_closing_many_times_hangs_nowhere),
+	cmocka_unit_test(events_that_a_group_uses_are_not_ended),
+};
+
+static int
+drivers(void **state)
+{
+	return plx_drivers_register();
+}
+
+PLX_TEST_SUITE(events, farm, tests, .setup = drivers, .lcores = 3, .device = true, .caps = PLX_CAP_ATTR_EXCHANGE);
