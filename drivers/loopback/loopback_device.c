@@ -235,7 +235,7 @@ loopback_mw_destroy(struct plx_mw *mw)
 	loopback_quiesce(); /* and so is a copy that found its key */
 	soft_keys_free(&dev->keys, mw->rkey);
 	soft_free(mw);
-	return 0;
+	return loopback_gone(&dev->base);
 }
 
 static struct plx_cq *
