@@ -200,6 +200,56 @@ a_qp_that_fails_fatally_is_closed_and_no_other(void **state)
 	farm_break(&farm);
 }
 
+/** case 5.7 */
+static void
+an_event_at_each_step_of_a_close_is_only_told(void **state)
+{
+	needs_loopback();
+	for (int step = 0; step < 12; step++) {
+		uint64_t id;
+
+		farm_make(&farm, &(struct farm_conf){.device = farm_loopback("last_wqe=off"), .nb_pairs = 2, .drain_ms = 5,
+			.pool = {.nb_recvs = 8, .last_wqe = true}});
+		id = farm.pairs[0].server->qp->id;
+		assert_int_equal(farm_send(&farm, 0), 0);
+		assert_int_equal(plx_conn_close(farm.pairs[0].server), 0);
+		for (int i = 0; i < step; i++)
+			farm_turn(&farm);
+		raise_event(PLX_EVENT_QP_FATAL, id, 0);
+		raise_event(PLX_EVENT_LAST_WQE, id, 0);
+		farm_until(&farm, farm.pairs[0].server == NULL);
+		assert_int_equal(farm.nb_closed, 1);
+		farm_break(&farm);
+	}
+}
+
+/** case 5.4 */
+static void
+many_that_fail_and_are_closed_at_once_are_closed_once(void **state)
+{
+	const unsigned int nb = 50;
+
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = nb, .pool = {.nb_recvs = 64}});
+	for (unsigned int i = 0; i < nb; i++) {
+		const struct plx_event event = {.type = PLX_EVENT_QP_FATAL, .object = farm.pairs[i].server->qp->id};
+
+		assert_int_equal(plx_loopback_raise(farm.dev, &event), 0);
+		assert_int_equal(plx_loopback_raise(farm.dev, &event), 0);
+		if (i % 2 != 0)
+			farm_close(&farm, i);
+		if (i % 5 == 0)
+			farm_turn(&farm);
+	}
+	farm_until(&farm, farm.nb_closed == nb + nb / 2);
+	for (int i = 0; i < 100; i++)
+		farm_turn(&farm);
+	assert_int_equal(farm.nb_closed, nb + nb / 2);
+	assert_int_equal(plx_conn_group_nb_conns(farm.group), nb / 2);
+	farm_break(&farm);
+	assert_int_equal(farm.nb_closed, 2 * nb);
+}
+
 /** case 5.8: an event of a CQ that is gone, when another may have its place in memory. */
 static void
 an_event_of_a_dead_cq_is_not_its_successors(void **state)
@@ -258,6 +308,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_port_that_is_not_ours_changes_nothing),
 	cmocka_unit_test(a_port_that_goes_down_while_all_is_flushed_settles_each_op_once),
 	cmocka_unit_test(a_qp_that_fails_fatally_is_closed_and_no_other),
+	cmocka_unit_test(an_event_at_each_step_of_a_close_is_only_told),
+	cmocka_unit_test(many_that_fail_and_are_closed_at_once_are_closed_once),
 	cmocka_unit_test(an_event_of_a_dead_cq_is_not_its_successors),
 	cmocka_unit_test(opening_and_closing_many_times_hangs_nowhere),
 	cmocka_unit_test(events_that_a_group_uses_are_not_ended),

@@ -225,6 +225,7 @@ remove_cq(struct plx_op *op, void *arg)
 	plx_op_put(op);
 }
 
+/** case 5.5 */
 static void
 callback_may_remove_any_cq_its_own_included(void **state)
 {
