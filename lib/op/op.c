@@ -78,7 +78,7 @@ plx_op_end_more(struct plx_op *op)
 	if ((op->state & PLX_OP_IN_CUSTODY) || !forget_more(op))
 		return false;
 	op->wr.sg_list = &op->sge;
-	op->attention = 0;
+	__atomic_store_n(&op->attention, 0, __ATOMIC_RELAXED); /* others may look at its custody, by an id that they know */
 	return true;
 }
 
