@@ -19,7 +19,20 @@
 #include "plx_mw.h"
 #include "plx_srq.h"
 
-#define FAULT_QPNS (1u << 16) /* QPs that `qpn` can number */
+#define FAULT_QPNS	 (1u << 16) /* QPs that `qpn` can number */
+#define FAULT_EVENTS_MAX 64	    /* that wait to be read */
+
+/** An object of the inner device whose events name it, and the wrapper's. */
+struct fault_link {
+	const uint64_t *inner_id;
+	const uint64_t *id;
+	struct fault_link *next;
+};
+
+struct fault_event {
+	struct plx_event event;
+	uint64_t due; /* the look at which it is told */
+};
 
 struct fault_device {
 	struct plx_device base;
@@ -27,6 +40,7 @@ struct fault_device {
 	struct fault_script script;
 	bool watches[FAULT_NB_QUEUES]; /* by enum fault_queue: the script has a rule for posts to it */
 	bool holds;
+	bool raises;
 	plx_fault_hook_t hook;
 	void *hook_arg;
 
@@ -35,6 +49,13 @@ struct fault_device {
 	struct fault_qp *qps;  /* all, under the lock */
 	uint64_t *numbers;     /* NULL without `qpn`: inner QP number -> ours; atomic */
 	uint8_t *number_taken; /* by number - first; under the lock */
+
+	/* fault_event.c; under the lock, but for the files */
+	int event_fd, wake_fd; /* -1: inner tells of no events */
+	struct fault_link *links;
+	uint64_t looks;
+	unsigned int nb_events;
+	struct fault_event events[FAULT_EVENTS_MAX];
 
 	/* Shared by the owners of all CQs and QPs. Relaxed atomics: nothing is ordered by a count. */
 	uint64_t counts[FAULT_RULES_MAX]; /* what has reached each rule */
@@ -55,12 +76,14 @@ struct fault_srq {
 	struct plx_srq base;
 	struct plx_srq *inner;
 	struct fault_device *dev;
+	struct fault_link link;
 };
 
 struct fault_cq {
 	struct plx_cq base;
 	struct plx_cq *inner;
 	struct fault_device *dev;
+	struct fault_link link;
 	uint64_t turn;	     /* polls so far */
 	uint64_t taken;	     /* CQEs off the inner CQ so far */
 	uint64_t empty_turn; /* the last poll that found the inner CQ empty */
@@ -76,6 +99,7 @@ struct fault_qp {
 	struct plx_qp *inner;
 	struct fault_device *dev;
 	struct fault_qp *next;
+	struct fault_link link;
 	uint64_t lost_due; /* `lose`: the turn of the send CQ at which it is found out; 0: nothing is lost */
 };
 
@@ -207,6 +231,24 @@ struct plx_srq *fault_srq_create(struct plx_pd *pd, const struct plx_srq_conf *c
 int fault_srq_destroy(struct plx_srq *srq);
 int fault_srq_arm(struct plx_srq *srq, uint32_t limit);
 int fault_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
+
+/* ---- fault_event.c ---- */
+/** Events that come with a posted send, a poll, and a receive posted to an SRQ: raised for its QP, CQ and SRQ. */
+#define FAULT_EVENTS_OF_SEND                                                                                 \
+	(1u << PLX_EVENT_QP_FATAL | 1u << PLX_EVENT_LAST_WQE | 1u << PLX_EVENT_PORT_DOWN | 1u << PLX_EVENT_PORT_UP |  \
+		1u << PLX_EVENT_DEVICE_FATAL)
+#define FAULT_EVENTS_OF_POLL (1u << PLX_EVENT_CQ_ERROR)
+#define FAULT_EVENTS_OF_SRQ  (1u << PLX_EVENT_SRQ_LIMIT)
+#define FAULT_EVENTS_OF_NONE (1u << PLX_EVENT_PORT_DOWN | 1u << PLX_EVENT_PORT_UP | 1u << PLX_EVENT_DEVICE_FATAL)
+int fault_event_init(struct fault_device *dev);
+void fault_event_fini(struct fault_device *dev);
+int fault_event_fd(struct plx_device *dev);
+int fault_event_next(struct plx_device *dev, struct plx_event *event);
+/** Raise what `raise` rules want now that something has happened to @p object that events of @p types come with. Any thread. */
+void fault_event_raise(struct fault_device *dev, uint32_t types, uint64_t object);
+/** From here on events of the object with the id at @p inner name the one with that at @p id. */
+void fault_link(struct fault_device *dev, struct fault_link *link, const uint64_t *inner, const uint64_t *id);
+void fault_unlink(struct fault_device *dev, struct fault_link *link);
 
 /* ---- fault_qp.c ---- */
 struct plx_qp *fault_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf);

@@ -145,6 +145,8 @@ fault_poll_cq(struct plx_cq *base, struct plx_wc *wcs, uint16_t n)
 
 	call_hook(cq, PLX_FAULT_BEFORE_POLL);
 	cq->turn++;
+	if (cq->dev->raises)
+		fault_event_raise(cq->dev, FAULT_EVENTS_OF_POLL, base->id);
 	fault_release(cq);
 	err = fetch(cq, n);
 	made_release(cq);
@@ -225,6 +227,7 @@ fault_cq_create(struct plx_device *base, uint32_t nb_cqe)
 	cq->base.nb_cqe = cq->inner->nb_cqe;
 	if (rings_make(cq) != 0)
 		goto destroy_inner;
+	fault_link(dev, &cq->link, &cq->inner->id, &cq->base.id);
 	return &cq->base;
 
 destroy_inner:
@@ -243,10 +246,14 @@ fault_cq_destroy(struct plx_cq *base)
 	int err = -fault_verb(cq->dev, FAULT_CQ_DESTROY);
 	uint32_t waiting;
 
-	if (err == 0)
-		err = plx_cq_destroy(cq->inner);
 	if (err != 0)
 		return err;
+	fault_unlink(cq->dev, &cq->link);
+	err = plx_cq_destroy(cq->inner);
+	if (err != 0) {
+		fault_link(cq->dev, &cq->link, &cq->inner->id, &cq->base.id);
+		return err;
+	}
 	waiting = rings_free(cq);
 	fault_count(&cq->dev->stats.discarded, waiting);
 	fault_uncount(&cq->dev->stats.waiting, waiting);

@@ -29,6 +29,7 @@ fault_close(struct plx_device *base)
 
 	if (err != 0)
 		return err;
+	fault_event_fini(dev);
 	fault_qps_fini(dev);
 	free(dev);
 	return 0;
@@ -83,6 +84,8 @@ static const struct plx_driver fault_driver = {
 		.qp_bring_up = fault_qp_bring_up,
 		.qp_to_error = fault_qp_to_error,
 		.qp_query_state = fault_qp_query_state,
+		.event_fd = fault_event_fd,
+		.event_next = fault_event_next,
 	},
 };
 
@@ -116,22 +119,28 @@ script_take(struct fault_device *dev, const struct fault_script *script)
 		const struct fault_rule *rule = &script->rules[i];
 
 		dev->holds |= rule->action == FAULT_HOLD;
+		dev->raises |= rule->action == FAULT_RAISE;
 		if (rule->action >= FAULT_FAIL_POST && rule->action <= FAULT_IN_ERR)
 			dev->watches[rule->queue] = true;
 	}
 }
 
-/** Its own parts of a new wrapper. NULL: no memory. */
+/** Its own parts of a new wrapper. NULL: no memory, or no files. */
 static struct fault_device *
-device_new(const struct fault_script *script)
+device_new(struct plx_device *inner, const struct fault_script *script)
 {
 	struct fault_device *dev = calloc(1, sizeof(*dev));
 
 	if (dev == NULL)
 		return NULL;
+	dev->inner = inner;
 	script_take(dev, script);
-	if (fault_qps_init(dev) == 0)
+	if (fault_qps_init(dev) != 0)
+		goto fini_qps;
+	if (fault_event_init(dev) == 0)
 		return dev;
+	fault_event_fini(dev);
+fini_qps:
 	fault_qps_fini(dev);
 	free(dev);
 	return NULL;
@@ -149,7 +158,7 @@ plx_fault_wrap(struct plx_device *inner, const char *script)
 	/* This leaves "" in the text of a good one. */
 	if (fault_script_parse(script, strlen(script), &parsed, error_text) != 0)
 		return wrap_fail(EINVAL, error_text);
-	dev = device_new(&parsed);
+	dev = device_new(inner, &parsed);
 	if (dev == NULL)
 		return wrap_fail(ENOMEM, "out of memory");
 	snprintf(name, sizeof(name), "fault:%s", plx_device_name(inner));
@@ -177,7 +186,7 @@ plx_fault_set_hook(struct plx_device *base, plx_fault_hook_t hook, void *arg)
 
 static const char *const stat_names[] = {"cqes", "made", "given", "dropped", "duplicated", "replayed", "held", "swapped",
 	"waiting", "discarded", "errors", "garbled", "poisoned", "failed_posts", "denied", "lost", "flushed",
-	"swallowed", "failed_verbs", "delayed"};
+	"swallowed", "failed_verbs", "delayed", "events", "raised"};
 
 #define NB_STATS (sizeof(struct plx_fault_stats) / sizeof(uint64_t))
 

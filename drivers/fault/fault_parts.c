@@ -313,3 +313,30 @@ fault_part_qpn(struct fault_parser *p, struct fault_rule *rule)
 {
 	return take_number(p, FAULT_QPN_MAX, &rule->arg, "a QP number (1 to 16000000)");
 }
+
+/* ---- async events -------------------------------------------------------------------------- */
+
+int
+fault_part_event(struct fault_parser *p, struct fault_rule *rule)
+{
+	static const char *const types[] = { /* as enum plx_event_type */
+		"cq_error", "qp_fatal", "last_wqe", "srq_limit", "port_down", "port_up", "device_fatal", NULL};
+	int i = fault_word_choice(p, types);
+
+	if (i < 0)
+		return fault_expected(p, "cq_error, qp_fatal, last_wqe, srq_limit, port_down, port_up or device_fatal");
+	rule->event = (uint32_t)i;
+	return 0;
+}
+
+int
+fault_part_event_fate(struct fault_parser *p, struct fault_rule *rule)
+{
+	static const char *const fates[] = {"drop", "twice", "late", NULL};
+
+	if (take_choice(p, fates, &rule->how, "drop, twice or late") != 0)
+		return -EINVAL;
+	if (rule->how != FAULT_EVENT_LATE)
+		return 0;
+	return take_number(p, FAULT_TURNS_MAX, &rule->arg, "a number of looks (1 to 1000000)");
+}

@@ -36,6 +36,8 @@ int fault_part_errno(struct fault_parser *p, struct fault_rule *rule);
 int fault_part_style_maybe(struct fault_parser *p, struct fault_rule *rule);
 int fault_part_fate(struct fault_parser *p, struct fault_rule *rule);	      /* flush, swallow or an errno */
 int fault_part_delay(struct fault_parser *p, struct fault_rule *rule);
+int fault_part_event(struct fault_parser *p, struct fault_rule *rule);
+int fault_part_event_fate(struct fault_parser *p, struct fault_rule *rule);   /* drop, twice, late N */
 int fault_part_qpn(struct fault_parser *p, struct fault_rule *rule);
 
 #endif

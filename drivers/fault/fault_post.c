@@ -198,14 +198,24 @@ post(const struct queue *q, const struct plx_wr *const *wrs, uint16_t n, int *er
 	return queue_post(q, wrs, n, err);
 }
 
+/** The events that come with @p n WRs. */
+static void
+raise_each(struct fault_device *dev, uint32_t types, uint64_t object, uint16_t n)
+{
+	for (uint16_t i = 0; dev->raises && i < n; i++)
+		fault_event_raise(dev, types, object);
+}
+
 /* ---- the table ----------------------------------------------------------------------------- */
 
 static uint16_t
 fault_post_send(struct plx_qp *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	struct fault_qp *qp = fault_qp(base);
+	uint16_t posted = post(&(struct queue){.dev = qp->dev, .kind = FAULT_SEND, .qp = qp}, wrs, n, err);
 
-	return post(&(struct queue){.dev = qp->dev, .kind = FAULT_SEND, .qp = qp}, wrs, n, err);
+	raise_each(qp->dev, FAULT_EVENTS_OF_SEND, base->id, posted);
+	return posted;
 }
 
 static uint16_t
@@ -220,8 +230,10 @@ static uint16_t
 fault_post_srq_recv(struct plx_srq *base, const struct plx_wr *const *wrs, uint16_t n, int *err)
 {
 	struct fault_srq *srq = fault_srq(base);
+	uint16_t posted = post(&(struct queue){.dev = srq->dev, .kind = FAULT_SRQ_RECV, .srq = srq->inner}, wrs, n, err);
 
-	return post(&(struct queue){.dev = srq->dev, .kind = FAULT_SRQ_RECV, .srq = srq->inner}, wrs, n, err);
+	raise_each(srq->dev, FAULT_EVENTS_OF_SRQ, base->id, posted);
+	return posted;
 }
 
 const struct plx_fast_ops fault_fast = {

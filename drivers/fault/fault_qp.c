@@ -62,6 +62,7 @@ fault_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 	}
 	qp->base.fast = &fault_fast;
 	qp->base.cap = qp->inner->cap;
+	fault_link(dev, &qp->link, &qp->inner->id, &qp->base.id);
 	return &qp->base;
 }
 
@@ -76,8 +77,10 @@ fault_qp_destroy(struct plx_qp *base)
 	if (err != 0)
 		return err;
 	fault_qps_hide(dev, qp);
+	fault_unlink(dev, &qp->link);
 	err = plx_qp_destroy(qp->inner);
 	if (err != 0) {
+		fault_link(dev, &qp->link, &qp->inner->id, &qp->base.id);
 		fault_qps_show(dev, qp);
 		return err;
 	}

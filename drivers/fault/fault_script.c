@@ -34,6 +34,8 @@ static const struct form {
 	{"in_err", FAULT_IN_ERR, {fault_part_qp_queue, fault_part_fate, fault_part_which_maybe}},
 	{"delay", FAULT_DELAY, {fault_part_verb, fault_part_delay, fault_part_which_maybe}},
 	{"qpn", FAULT_QPN, {fault_part_qpn}},
+	{"event", FAULT_EVENT, {fault_part_event, fault_part_which, fault_part_event_fate}},
+	{"raise", FAULT_RAISE, {fault_part_event, fault_part_which}},
 };
 
 #define NB_FORMS (sizeof(forms) / sizeof(forms[0]))
@@ -80,7 +82,7 @@ parse_rule(struct fault_parser *p, struct fault_script *script)
 
 	if (form == NULL)
 		return fault_expected(p, "drop, dup, hold, swap, replay, error, wrid, poison, fail, deny, unname, lose, link, "
-					 "in_err, delay or qpn");
+					 "in_err, delay, qpn, event or raise");
 	if (script->nb_rules == FAULT_RULES_MAX)
 		return fault_expected(p, "at most 16 rules");
 	if (grows(form->action) && alike(script, form->action) == FAULT_GROWS_MAX)

@@ -49,6 +49,8 @@ enum fault_action {
 	FAULT_DELAY,
 	/* On the device. */
 	FAULT_QPN,
+	FAULT_EVENT,
+	FAULT_RAISE,
 };
 
 /** What CQEs a rule is about. */
@@ -64,6 +66,9 @@ enum fault_garbage { FAULT_HASH, FAULT_ZERO, FAULT_ONES, FAULT_FLIP, FAULT_LAST 
 
 /** What becomes of a WR that is posted in ERR. */
 enum fault_fate { FAULT_REFUSE, FAULT_FLUSH, FAULT_SWALLOW };
+
+/** What becomes of an async event. */
+enum fault_event_fate { FAULT_EVENT_DROP, FAULT_EVENT_TWICE, FAULT_EVENT_LATE };
 
 /** Control verbs as bits, named as the slots of struct plx_device_ops. */
 enum fault_verb {
@@ -106,11 +111,12 @@ struct fault_rule {
 	struct fault_which which;
 	uint8_t object; /* enum fault_object */
 	uint8_t queue;	/* enum fault_queue */
-	uint8_t how;	/* enum fault_style, fault_garbage or fault_fate, as the action wants it */
+	uint8_t how;	/* enum fault_style, fault_garbage, fault_fate or fault_event_fate, as the action wants it */
 	bool fatal;
-	uint32_t arg; /* hold, lose: turns; replay: age; error: status; fail: errno; wrid: bit; delay: us; qpn: first */
+	uint32_t arg; /* hold, lose: turns; replay: age; error: status; fail: errno; wrid: bit; delay: us; qpn: first; event: looks */
 	uint32_t most;	/* hold: turns at most */
-	uint32_t verbs; /* 1 << enum fault_verb */
+	uint32_t verbs;	/* 1 << enum fault_verb */
+	uint32_t event;	/* enum plx_event_type */
 };
 
 struct fault_script {

@@ -28,6 +28,7 @@ fault_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf)
 	srq->base.fast = &fault_fast;
 	srq->base.depth = srq->inner->depth;
 	srq->base.recv_sge = srq->inner->recv_sge;
+	fault_link(dev, &srq->link, &srq->inner->id, &srq->base.id);
 	return &srq->base;
 }
 
@@ -37,10 +38,14 @@ fault_srq_destroy(struct plx_srq *base)
 	struct fault_srq *srq = fault_srq(base);
 	int err = -fault_verb(srq->dev, FAULT_SRQ_DESTROY);
 
-	if (err == 0)
-		err = plx_srq_destroy(srq->inner);
+	if (err != 0)
+		return err;
+	fault_unlink(srq->dev, &srq->link);
+	err = plx_srq_destroy(srq->inner);
 	if (err == 0)
 		free(srq);
+	else
+		fault_link(srq->dev, &srq->link, &srq->inner->id, &srq->base.id);
 	return err;
 }
 

@@ -15,7 +15,10 @@
  *                   drop, dup, hold, swap, replay, error, wrid, poison
  *
  *      control ---> fault -----------------------------> inner
- *                   fail, delay
+ *                   fail, delay, qpn
+ *
+ *      events <---- fault <----------------------------- inner
+ *                   event, raise
  *
  * Tests see lost, doubled, late and garbled completions, posts and verbs that fail, and QP numbers of their choice, with no
  * hook in any hot path. What was done is counted, and the counts follow from the script: doc/guide/fault.md has the
@@ -77,6 +80,8 @@ struct plx_fault_stats {
 	uint64_t swallowed;    /**< `in_err`: WRs taken that never complete */
 	uint64_t failed_verbs; /**< `fail`: control verbs refused */
 	uint64_t delayed;      /**< `delay`: control verbs */
+	uint64_t events;       /**< `event`: async events dropped, doubled or held back */
+	uint64_t raised;       /**< `raise`: async events made up */
 };
 
 /** Fill @p stats, from any thread. -EINVAL: @p dev is no wrapper. */

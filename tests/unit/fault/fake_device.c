@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_errno.h>
@@ -103,7 +105,47 @@ unmake(struct plx_device *dev, void *obj)
 static int
 fake_close(struct plx_device *dev)
 {
-	return unmake(dev, dev);
+	int fd = ((struct fake_device *)dev)->event_fd, err = unmake(dev, dev);
+
+	if (err == 0)
+		close(fd);
+	return err;
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+void
+fake_raise(struct fake_device *fake, enum plx_event_type type, uint64_t object)
+{
+	uint64_t one = 1;
+
+	fake->events[fake->nb_events++] = (struct plx_event){.object = object, .type = type, .raw = 77};
+	(void)!write(fake->event_fd, &one, sizeof(one));
+}
+
+static int
+fake_event_fd(struct plx_device *dev)
+{
+	int fd = ((struct fake_device *)dev)->event_fd;
+
+	return fd >= 0 ? fd : -ENOTSUP;
+}
+
+static int
+fake_event_next(struct plx_device *dev, struct plx_event *event)
+{
+	struct fake_device *fake = (struct fake_device *)dev;
+	uint64_t n;
+
+	if (fake->nb_events == 0) {
+		(void)!read(fake->event_fd, &n, sizeof(n));
+		return 0;
+	}
+	*event = fake->events[0];
+	fake->nb_events--;
+	for (uint32_t i = 0; i < fake->nb_events; i++)
+		fake->events[i] = fake->events[i + 1];
+	return 1;
 }
 
 static int
@@ -262,6 +304,8 @@ static const struct plx_driver fake_driver = {
 		.qp_bring_up = fake_qp_bring_up,
 		.qp_to_error = fake_qp_to_error,
 		.qp_query_state = fake_qp_query_state,
+		.event_fd = fake_event_fd,
+		.event_next = fake_event_next,
 	},
 };
 
@@ -273,6 +317,7 @@ fake_open(void)
 	if (fake == NULL)
 		abort();
 	fake_nb_objects++;
+	fake->event_fd = eventfd(0, EFD_NONBLOCK);
 	plx_device_init(&fake->base, &fake_driver, "fake0");
 	fake->base.caps = (struct plx_device_caps){
 		.kinds = PLX_KIND(PLX_OPCODE_SEND) | PLX_KIND(PLX_OPCODE_RECV),

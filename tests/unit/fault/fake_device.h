@@ -39,12 +39,18 @@ struct fake_device {
 	struct fake_cq *cqs[4];
 	struct fake_qp *qps[4];
 	uint32_t nb_cqs_made, nb_qps_made;
+	int event_fd; /* -1: it tells of no events */
+	struct plx_event events[8];
+	uint32_t nb_events;
 };
 
 /** Devices, PDs, MRs, CQs and QPs that exist now. */
 extern int fake_nb_objects;
 
 struct fake_device *fake_open(void);
+
+/** An async event. */
+void fake_raise(struct fake_device *fake, enum plx_event_type type, uint64_t object);
 
 /** One CQE of each wr_id from @p first on. */
 void fake_complete_from(struct fake_cq *cq, uint64_t first, uint32_t n);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fault_script.h"
+#include "plx_event.h"
 #include "plx_status.h"
 
 static struct fault_script script;
@@ -145,6 +146,22 @@ each_rule_on_verbs_is_decoded(void **state)
 }
 
 static void
+each_rule_on_events_is_decoded(void **state)
+{
+	const struct fault_rule *rule = rule_of("event last_wqe 2.. late 5");
+
+	assert_int_equal(rule->action, FAULT_EVENT);
+	assert_int_equal(rule->event, PLX_EVENT_LAST_WQE);
+	assert_int_equal(rule->how, FAULT_EVENT_LATE);
+	assert_int_equal(rule->arg, 5);
+	assert_int_equal(rule_of("event cq_error 1 drop")->how, FAULT_EVENT_DROP);
+	assert_int_equal(rule_of("event srq_limit 1 twice")->how, FAULT_EVENT_TWICE);
+	rule = rule_of("raise device_fatal 1/7");
+	assert_int_equal(rule->action, FAULT_RAISE);
+	assert_int_equal(rule->event, PLX_EVENT_DEVICE_FATAL);
+}
+
+static void
 blank_rules_and_spaces_are_nothing(void **state)
 {
 	static const char *const blanks[] = {"", " ", ";", " ; ;\t;\n", ";;;;;;;;;;;;;;;;;;;;;;;;"};
@@ -159,10 +176,11 @@ blank_rules_and_spaces_are_nothing(void **state)
 	assert_int_equal(script.rules[1].action, FAULT_POISON);
 }
 
-#define RULES "drop, dup, hold, swap, replay, error, wrid, poison, fail, deny, unname, lose, link, in_err, delay or qpn"
+#define RULES "drop, dup, hold, swap, replay, error, wrid, poison, fail, deny, unname, lose, link, in_err, delay, qpn, event or raise"
 #define OBJECT "cqe, ok, err, send or recv"
 #define WHICH "N, N..M, N.. or 1/N (1 to 1000000000)"
 #define ERRNOS "ENOMEM, EINVAL, EAGAIN, EIO, ENOSPC, EPERM, EBUSY or ENOTSUP"
+#define EVENTS "cq_error, qp_fatal, last_wqe, srq_limit, port_down, port_up or device_fatal"
 #define END	"the end of the rule"
 
 static void
@@ -235,6 +253,12 @@ bad_script_names_rule_column_and_what_was_expected(void **state)
 		{"in_err post_send flush x", 1, 24, WHICH, "\"x\""},
 		{"delay post_send 5", 1, 7, "a control verb such as qp_create, or control", "\"post_send\""},
 		{"delay control 1000001", 1, 15, "microseconds (1 to 1000000)", "\"1000001\""},
+		{"event qp_lost 1 drop", 1, 7, EVENTS, "\"qp_lost\""},
+		{"event qp_fatal drop", 1, 16, WHICH, "\"drop\""},
+		{"event qp_fatal 1", 1, 17, "drop, twice or late", END},
+		{"event qp_fatal 1 late", 1, 22, "a number of looks (1 to 1000000)", END},
+		{"raise last_wqe", 1, 15, WHICH, END},
+		{"raise last_wqe 1 drop", 1, 18, "; or the end of the script", "\"drop\""},
 		{"qpn 0", 1, 5, "a QP number (1 to 16000000)", "\"0\""},
 		{"qpn 1; qpn 2", 2, 8, "one qpn", "\"qpn\""},
 	};
@@ -324,6 +348,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_rule_on_cqes_is_decoded),
 	cmocka_unit_test(each_rule_on_posts_is_decoded),
 	cmocka_unit_test(each_rule_on_verbs_is_decoded),
+	cmocka_unit_test(each_rule_on_events_is_decoded),
 	cmocka_unit_test(blank_rules_and_spaces_are_nothing),
 	cmocka_unit_test(bad_script_names_rule_column_and_what_was_expected),
 	cmocka_unit_test(too_many_rules_are_refused),
