@@ -195,9 +195,8 @@ main(int argc, char **argv)
 		"half round trip in us: p50 %.2f, p99 %.2f, p99.9 %.2f, max %.2f\n", device, b->nb_got, a->nb_got,
 		LEN, us * plx_hist_percentile(&rtt, 50), us * plx_hist_percentile(&rtt, 99),
 		us * plx_hist_percentile(&rtt, 99.9), us * plx_hist_percentile(&rtt, 100));
-	if (app_check_written(stdout, "stdout", &error) != 0) {
-		app_error_print("plx-pingpong", &error);
-		return APP_EXIT_FAILED;
-	}
-	return rte_eal_cleanup() == 0 ? 0 : APP_EXIT_FAILED;
+	if (app_check_written(stdout, "stdout", &error) == 0)
+		return rte_eal_cleanup() == 0 ? 0 : APP_EXIT_FAILED;
+	app_error_print("plx-pingpong", &error);
+	return APP_EXIT_FAILED;
 }
