@@ -265,19 +265,20 @@ conn_free(struct plx_conn *conn)
 	rte_free(conn);
 }
 
-/** Where there is no SRQ the owner posts the connection's receives. Full lane: its messages wait for the first that is given back. */
+/**
+ * Where there is no SRQ the owner posts the connection's receives. Full lane: its messages wait for the first that is given back.
+ * It has been counted as on its way since before an event could close it.
+ */
 static void
 ask_for_receives(struct plx_conn *conn)
 {
 	uintptr_t word = lane_fill(conn);
 
-	if (conn->recv_pool->srq != NULL)
-		return;
-	__atomic_store_n(&conn->used_elsewhere, true, __ATOMIC_RELAXED);
 	if (rte_lcore_id() == conn->owner)
 		recv_pool_fill_conn(conn);
-	else
-		plx_lane_send(conn->group->lane, &word, 1);
+	else if (plx_lane_send(conn->group->lane, &word, 1) == 1)
+		return; /* counted until it is taken */
+	conn_word_end(conn);
 }
 
 struct plx_conn *
@@ -285,6 +286,7 @@ plx_conn_create(const struct plx_conn_conf *conf)
 {
 	struct plx_conn *conn = conn_alloc(conf);
 	struct make make = {.conn = conn, .pd = conf->pd, .cap = conf->cap};
+	bool to_fill;
 	int err;
 
 	if (conn == NULL)
@@ -301,11 +303,14 @@ plx_conn_create(const struct plx_conn_conf *conf)
 	err = conn_fill(conn, conf->pd);
 	if (err != 0)
 		goto destroy_qp;
+	to_fill = conf->recv_pool != NULL && make.srq == NULL;
+	conn->used_elsewhere = to_fill;
+	conn->nb_words = to_fill;
 	__atomic_fetch_add(&conf->group->nb_conns, 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&conf->group->lock);
 	LIST_INSERT_HEAD(&conf->group->conns, conn, in_group);
 	pthread_mutex_unlock(&conf->group->lock);
-	if (conf->recv_pool != NULL)
+	if (to_fill)
 		ask_for_receives(conn);
 	return conn;
 

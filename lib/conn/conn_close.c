@@ -136,13 +136,13 @@ cq_seen_through(const struct plx_conn *conn)
 }
 
 /**
- * Whether no submit on another lcore can queue an op any more. Such a one counts itself, then looks at the state;
- * the state became DRAINING, then this looks at the count. All sequential: one of the two sees the other.
+ * Whether no submit on another lcore can queue an op any more, nor a drain itself. Such a one counts itself, then looks at the
+ * state, or at closing; these were set, then this looks at the counts. All sequential: one of the two sees the other.
  */
 static bool
 submitters_gone(const struct plx_conn *conn)
 {
-	return __atomic_load_n(&conn->nb_queued, __ATOMIC_SEQ_CST) == 0;
+	return __atomic_load_n(&conn->nb_queued, __ATOMIC_SEQ_CST) == 0 && __atomic_load_n(&conn->nb_words, __ATOMIC_SEQ_CST) == 0;
 }
 
 /** One by one: a callback may cancel others of @p list. */
@@ -260,19 +260,23 @@ int
 plx_conn_drain(struct plx_conn *conn)
 {
 	uintptr_t word = lane_drain(conn);
+	int err = 0;
 
 	if (conn->group == NULL)
 		return -ENOTSUP;
-	if (__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&conn->draining, true, __ATOMIC_ACQ_REL))
-		return -EALREADY;
-	if (rte_lcore_id() == conn->owner) {
+	conn_word_begin(conn); /* before the look at closing: submitters_gone() */
+	if (__atomic_load_n(&conn->closing, __ATOMIC_SEQ_CST) || __atomic_exchange_n(&conn->draining, true, __ATOMIC_ACQ_REL)) {
+		err = -EALREADY;
+	} else if (rte_lcore_id() == conn->owner) {
 		conn_drain_begin(conn);
-		return 0;
+	} else if (plx_lane_send(conn->group->lane, &word, 1) == 1) {
+		return 0; /* counted until it is taken */
+	} else {
+		__atomic_store_n(&conn->draining, false, __ATOMIC_RELEASE);
+		err = -EAGAIN;
 	}
-	if (plx_lane_send(conn->group->lane, &word, 1) == 1)
-		return 0;
-	__atomic_store_n(&conn->draining, false, __ATOMIC_RELEASE);
-	return -EAGAIN;
+	conn_word_end(conn);
+	return err;
 }
 
 int
@@ -282,8 +286,8 @@ plx_conn_close(struct plx_conn *conn)
 
 	if (conn->group == NULL)
 		return -ENOTSUP; /* plx_conn_detach() */
-	/* One caller wins; the others are told so (case 2.4). */
-	if (__atomic_exchange_n(&conn->closing, true, __ATOMIC_ACQ_REL))
+	/* One caller wins; the others are told so. Sequential: submitters_gone(). */
+	if (__atomic_exchange_n(&conn->closing, true, __ATOMIC_SEQ_CST))
 		return -EALREADY;
 	if (rte_lcore_id() == conn->owner) {
 		conn_close_begin(conn);

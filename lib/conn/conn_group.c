@@ -163,18 +163,21 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 	conn_update_limit(conn, q);
 }
 
-/** A word that is a connection. */
+/** A word that is a connection; a close is the only one that nothing counts, for without it there is none. */
 static void
 take_conn(uintptr_t word)
 {
 	struct plx_conn *conn = (struct plx_conn *)(word & ~(uintptr_t)3);
 
-	if (word == lane_close(conn))
+	if (word == lane_close(conn)) {
 		conn_close_begin(conn);
-	else if (word == lane_drain(conn))
+		return;
+	}
+	if (word == lane_drain(conn))
 		conn_drain_begin(conn);
 	else
 		recv_pool_fill_conn(conn);
+	conn_word_end(conn);
 }
 
 static unsigned int

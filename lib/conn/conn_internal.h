@@ -189,6 +189,24 @@ conn_unqueue(struct plx_conn *conn, uint32_t n)
 	__atomic_fetch_sub(&conn->nb_queued, n, __ATOMIC_RELAXED);
 }
 
+/**
+ * A drain or fill request on its way to the owner: counted before it is sent, until the owner has it or it was not sent after
+ * all. It names the connection, which so is not CLOSED meanwhile (submitters_gone()).
+ */
+static inline void
+conn_word_begin(struct plx_conn *conn)
+{
+	__atomic_fetch_add(&conn->nb_words, 1, __ATOMIC_SEQ_CST);
+}
+
+/** The last that is done with @p conn: it may be gone behind this. */
+static inline void
+conn_word_end(struct plx_conn *conn)
+{
+	/* Release: pairs with the load in submitters_gone(). */
+	__atomic_fetch_sub(&conn->nb_words, 1, __ATOMIC_RELEASE);
+}
+
 /** Give the CQEs of @p conn back to its CQ (conn.c). Owner, or the control thread before there is a connection. */
 void conn_cqes_release(struct plx_conn *conn);
 

@@ -194,6 +194,54 @@ a_full_lane_is_told_to_who_submits_and_to_who_closes(void **state)
 	rig_close(&rig, other);
 }
 
+static unsigned int nb_drained;
+
+static void
+drained(struct plx_conn *c, void *arg)
+{
+	nb_drained++;
+}
+
+static int
+nothing(void *arg)
+{
+	return 0;
+}
+
+/** The control thread has no part in how many these are. */
+static void
+turns(unsigned int n)
+{
+	while (n-- != 0) {
+		rig_turn(&rig);
+		assert_int_equal(plx_control_sync(rig.control, nothing, NULL), 0);
+	}
+}
+
+static void
+a_connection_is_not_closed_while_a_drain_is_on_its_way(void **state)
+{
+	uint64_t id;
+
+	nb_drained = 0;
+	conn = rig_conn(&rig, 8, OWNER, true);
+	conn->drained_cb = drained;
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+	id = plx_op_id(ops[0]);
+	plx_op_put(ops[0]);
+	plx_test_as_lcore(WORKER);
+	for (unsigned int i = 0; i < 20 * PLX_POST_BURST; i++) /* 20 turns are busy with what is before it */
+		assert_int_equal(plx_conn_cancel(conn, id), 0);
+	assert_int_equal(plx_conn_drain(conn), 0);
+	plx_test_as_lcore(OWNER);
+	assert_int_equal(plx_conn_close(conn), 0);
+	turns(19);
+	assert_int_equal(rig_nb_destroyed(&rig), 1);
+	assert_int_equal(rig.nb_closed, 0);
+	rig_turns_until_closed(&rig, 1);
+	assert_int_equal(nb_drained, 1); /* it was asked for, and told 0 */
+}
+
 static void
 an_unused_connection_with_ops_on_their_way_is_not_destroyed(void **state)
 {
@@ -345,6 +393,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(queued_ops_are_counted_exactly_over_a_close),
 	CASE(a_close_that_finds_the_lane_full_has_not_harmed_anything),
 	CASE(a_full_lane_is_told_to_who_submits_and_to_who_closes),
+	CASE(a_connection_is_not_closed_while_a_drain_is_on_its_way),
 	CASE(an_unused_connection_with_ops_on_their_way_is_not_destroyed),
 	CASE(nothing_at_all_can_be_submitted_when_the_qp_is_gone),
 	CASE(closed_waits_for_an_op_that_waits_for_a_post_call),
