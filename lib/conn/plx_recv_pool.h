@@ -77,11 +77,14 @@ struct plx_recv_pool_stats {
 /**
  * Make a pool, fill its SRQ, reserve its CQEs (the depth). NULL with rte_errno: EINVAL (logged) a field is missing, of another device
  * or too large; ENOSPC its CQEs do not fit; EAGAIN the dispatcher's pool has not as many ops; ENOMEM; EDEADLK on the control
- * thread; or what registering memory or plx_srq_create() says. Not on a polling lcore.
+ * thread; or what registering memory, plx_srq_create() or plx_srq_arm() says. Not on a polling lcore.
  */
 struct plx_recv_pool *plx_recv_pool_create(const struct plx_recv_pool_conf *conf);
 
-/** -EBUSY: connections use it, or ops are held; the log says how many. Not on a polling lcore, nor while one polls. */
+/**
+ * Free the pool, what is posted too. -EBUSY: connections use it, or ops are held; the log says how many; -EDEADLK on the control
+ * thread; or what plx_srq_destroy() says. Then it is as it was. Not on a polling lcore, nor while one polls.
+ */
 int plx_recv_pool_destroy(struct plx_recv_pool *pool);
 
 /**

@@ -337,12 +337,18 @@ control_make(void *arg)
 	return 0;
 }
 
+/** An event that names the SRQ is looked up on the control thread too. */
 static int
 control_unmake(void *arg)
 {
 	struct plx_recv_pool *pool = arg;
+	int err = plx_srq_destroy(pool->srq);
 
-	return plx_srq_destroy(pool->srq);
+	if (err == 0)
+		pool->srq = NULL;
+	else
+		PLX_LOG(ERR, "receive pool %s: its SRQ cannot be destroyed: error %d", pool->conf.name, -err);
+	return err;
 }
 
 static int
@@ -449,12 +455,16 @@ conf_defaults(struct plx_recv_pool *pool)
 	}
 }
 
-/** What is in it by now, in reverse. */
+static int
+srq_unmake(struct plx_recv_pool *pool)
+{
+	return pool->srq == NULL ? 0 : plx_control_sync(pool->group->control, control_unmake, pool);
+}
+
+/** The rest. */
 static void
 pool_free(struct plx_recv_pool *pool)
 {
-	if (pool->srq != NULL)
-		plx_control_sync(pool->group->control, control_unmake, pool);
 	ops_unmake(pool);
 	cqes_release(pool);
 	plx_op_shared_fini(&pool->shared);
@@ -503,6 +513,7 @@ plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 	return pool;
 
 fail:
+	srq_unmake(pool);
 	pool_free(pool);
 	rte_errno = -err;
 	return NULL;
@@ -519,6 +530,7 @@ int
 plx_recv_pool_destroy(struct plx_recv_pool *pool)
 {
 	uint32_t nb_conns, held;
+	int err;
 
 	if (pool == NULL)
 		return 0;
@@ -530,6 +542,9 @@ plx_recv_pool_destroy(struct plx_recv_pool *pool)
 		PLX_LOG(ERR, "receive pool %s: %u connections use it, %u ops are held", pool->conf.name, nb_conns, held);
 		return -EBUSY;
 	}
+	err = srq_unmake(pool);
+	if (err != 0)
+		return err;
 	pthread_mutex_lock(&pool->group->lock);
 	LIST_REMOVE(pool, in_group);
 	pthread_mutex_unlock(&pool->group->lock);

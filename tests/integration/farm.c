@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 
 #include "plx_clock.h"
+#include "plx_fault.h"
 
 static const unsigned int owner_lcore = FARM_OWNER, worker_lcore = FARM_WORKER;
 
@@ -203,6 +204,8 @@ farm_make(struct farm *farm, const struct farm_conf *conf)
 	if (farm->conf.drain_ms == 0)
 		farm->conf.drain_ms = 100;
 	assert_non_null(farm->dev = plx_device_open(conf->device != NULL ? conf->device : plx_test_device()));
+	if (conf->fault != NULL)
+		assert_non_null(farm->dev = plx_fault_wrap(farm->dev, conf->fault));
 	plx_test_as_lcore(FARM_OWNER);
 	rooms_make(farm);
 	pool_make(farm);

@@ -29,6 +29,7 @@
 
 struct farm_conf {
 	const char *device;   /**< NULL: plx_test_device() */
+	const char *fault;    /**< NULL, or what plx_fault_wrap() is to do */
 	unsigned int nb_pairs;
 	unsigned int nb_cqe;  /**< 0: as many as all can need */
 	unsigned int depth;   /**< sends of a client; 0: 4 */

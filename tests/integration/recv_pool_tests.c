@@ -173,6 +173,19 @@ a_pool_in_use_is_not_destroyed(void **state)
 }
 
 static void
+a_pool_whose_queue_cannot_be_destroyed_stays_whole(void **state)
+{
+	farm_make(&farm, &(struct farm_conf){.fault = "fail srq_destroy 1 EIO", .nb_pairs = 1, .pool = {.nb_recvs = 8}});
+	farm_close(&farm, 0);
+	farm_until(&farm, plx_conn_group_nb_conns(farm.group) == 0);
+	assert_int_equal(plx_recv_pool_destroy(farm.pool), -EIO);
+	assert_int_equal(plx_conn_group_destroy(farm.group), -EBUSY); /* it has the pool yet */
+	assert_true(farm_connect(&farm, 0));
+	exchange(1, 9);
+	farm_break(&farm);
+}
+
+static void
 connections_on_a_shared_queue_post_no_receives(void **state)
 {
 	struct plx_op *op;
@@ -337,6 +350,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_was_never_posted_comes_in_when_few_are_left),
 	cmocka_unit_test(who_never_gives_back_does_not_starve_a_newcomer),
 	cmocka_unit_test(a_pool_in_use_is_not_destroyed),
+	cmocka_unit_test(a_pool_whose_queue_cannot_be_destroyed_stays_whole),
 	cmocka_unit_test(connections_on_a_shared_queue_post_no_receives),
 	cmocka_unit_test(connections_come_and_go_whether_or_not_the_last_wqe_is_told),
 	cmocka_unit_test(a_last_wqe_before_during_and_after_a_close_is_harmless),
