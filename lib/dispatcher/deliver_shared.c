@@ -87,8 +87,10 @@ plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken)
 	bool undone = !taken && (dispatcher_is_shared(d) ? plx_op_claim_shared(op, op->wr.wr_id)
 							  : plx_op_claim(op, op->wr.wr_id));
 
-	if (undone)
+	if (undone) {
+		__atomic_store_n(&op->halves, 0, __ATOMIC_RELAXED); /* nobody but the caller has it */
 		plx_op_prepared_again(op);
+	}
 	if (dispatcher_is_shared(d)) {
 		if (!undone)
 			shared_half_done(d, op);

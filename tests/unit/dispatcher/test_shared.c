@@ -96,6 +96,25 @@ post_that_was_not_taken_leaves_the_op_prepared(void **state)
 	plx_op_put(op);
 }
 
+/** With an SGE list the op looks twice at whether somebody else has it still. */
+static void
+post_of_a_list_that_was_not_taken_leaves_the_op_to_its_holder(void **state)
+{
+	static const struct plx_sge list[2] = {{1, 8, 1}, {2, 8, 1}};
+	struct plx_op *op = prepare(WORKER, on_done, NULL);
+
+	plx_op_set_sges(op, list, 2);
+	plx_dispatcher_posting(d, op);
+	plx_dispatcher_posted(d, op, false);
+	plx_op_prep_recv(op, NULL, 0, 0, NULL, NULL);
+	assert_int_equal(op->wr.opcode, PLX_OPCODE_RECV);
+	plx_op_set_sges(op, list, 2);
+	plx_dispatcher_posting(d, op);
+	plx_dispatcher_posted(d, op, false);
+	assert_int_equal(plx_op_put(op), 0);
+	assert_int_equal(plx_op_pool_in_use(d->pool), 0);
+}
+
 static void
 op_without_a_home_cannot_be_abandoned_or_kept(void **state)
 {
@@ -162,6 +181,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(op_with_a_home_completes_there_whoever_delivers),
 	TEST(stale_duplicate_and_foreign_are_refused),
 	TEST(post_that_was_not_taken_leaves_the_op_prepared),
+	TEST(post_of_a_list_that_was_not_taken_leaves_the_op_to_its_holder),
 	TEST(op_without_a_home_cannot_be_abandoned_or_kept),
 	TEST(late_completion_gives_an_orphan_back),
 	TEST(hand_off_takes_every_op_of_the_pool_from_any_thread),
