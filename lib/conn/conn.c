@@ -378,6 +378,27 @@ conn_is_unused(const struct plx_conn *conn)
 	       !__atomic_load_n(&conn->used_elsewhere, __ATOMIC_RELAXED);
 }
 
+/** Destroy the QP of an unused connection. An event may close it at any moment: closing is taken first, for good. */
+static int
+destroy_unused(struct plx_conn *conn)
+{
+	int err;
+
+	if (!conn_is_unused(conn) || __atomic_exchange_n(&conn->closing, true, __ATOMIC_SEQ_CST))
+		return -EBUSY;
+	err = plx_control_sync(conn->group->control, unmake_qp, conn->qp);
+	if (err != 0) {
+		__atomic_store_n(&conn->closing, false, __ATOMIC_RELEASE);
+		/* What came meanwhile was in vain: the owner looks once more. */
+		__atomic_fetch_or(&conn->group->told, GROUP_TOLD_CONN, __ATOMIC_RELEASE);
+		return err;
+	}
+	if (conn->recv_pool != NULL)
+		recv_pool_leave(conn->recv_pool, conn);
+	conn_cqes_release(conn);
+	return 0;
+}
+
 int
 plx_conn_destroy(struct plx_conn *conn)
 {
@@ -386,14 +407,9 @@ plx_conn_destroy(struct plx_conn *conn)
 	if (conn == NULL)
 		return 0;
 	if (plx_conn_state(conn) != PLX_CONN_CLOSED) {
-		if (!conn_is_unused(conn))
-			return -EBUSY;
-		err = plx_control_sync(conn->group->control, unmake_qp, conn->qp);
+		err = destroy_unused(conn);
 		if (err != 0)
 			return err;
-		if (conn->recv_pool != NULL)
-			recv_pool_leave(conn->recv_pool, conn);
-		conn_cqes_release(conn);
 	}
 	pthread_mutex_lock(&conn->group->lock);
 	LIST_REMOVE(conn, in_group);

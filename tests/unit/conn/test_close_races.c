@@ -271,6 +271,47 @@ nothing_at_all_can_be_submitted_when_the_qp_is_gone(void **state)
 	rig_turns_until_closed(&rig, 1);
 }
 
+/* ---- events -------------------------------------------------------------------------------- */
+
+/** As the control thread tells of a device that is lost, and the owner's turn that heeds it. */
+static void
+lose_the_device(void)
+{
+	__atomic_fetch_or(&rig.group->told, GROUP_TOLD_LOST, __ATOMIC_RELEASE);
+	rig_turn(&rig);
+}
+
+static void
+an_event_does_not_close_a_connection_that_is_being_destroyed(void **state)
+{
+	conn = rig_conn(&rig, 8, OWNER, false);
+	interpose_before_sync = lose_the_device;
+	assert_int_equal(plx_conn_destroy(conn), 0);
+	turns(10);
+	assert_int_equal(rig.dev->nb_to_error, 0);
+	assert_int_equal(rig_nb_destroyed(&rig), 1);
+	assert_int_equal(rig.nb_closed, 0);
+}
+
+static void
+an_event_closes_a_connection_that_could_not_be_destroyed(void **state)
+{
+	conn = rig_conn(&rig, 8, OWNER, false);
+	rig.dev->fail_destroys = 1;
+	interpose_before_sync = lose_the_device;
+	assert_int_equal(plx_conn_destroy(conn), -EIO);
+	rig_turns_until_closed(&rig, 1);
+}
+
+static void
+a_connection_that_an_event_has_closed_is_not_destroyed_as_unused(void **state)
+{
+	conn = rig_conn(&rig, 8, OWNER, false);
+	lose_the_device();
+	assert_int_equal(plx_conn_destroy(conn), -EBUSY);
+	rig_turns_until_closed(&rig, 1);
+}
+
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
 /* An op of this connection is settled in the very turn in which another's post fails, and so goes home later. */
@@ -396,6 +437,9 @@ static const struct CMUnitTest tests[] = {
 	CASE(a_connection_is_not_closed_while_a_drain_is_on_its_way),
 	CASE(an_unused_connection_with_ops_on_their_way_is_not_destroyed),
 	CASE(nothing_at_all_can_be_submitted_when_the_qp_is_gone),
+	CASE(an_event_does_not_close_a_connection_that_is_being_destroyed),
+	CASE(an_event_closes_a_connection_that_could_not_be_destroyed),
+	CASE(a_connection_that_an_event_has_closed_is_not_destroyed_as_unused),
 	CASE(closed_waits_for_an_op_that_waits_for_a_post_call),
 	CASE(a_device_that_completes_in_post_all_the_time_does_not_keep_others_from_closing),
 	CASE(callbacks_in_the_groups_turn_may_close_and_submit_and_do_not_turn_it_again),
