@@ -200,6 +200,15 @@ path_is_zero(const struct plx_qp_path *path)
 	return memcmp(path, &zero, sizeof(zero)) == 0;
 }
 
+static bool
+group_has_lost_its_cq(const struct plx_conn_group *group)
+{
+	if (!__atomic_load_n(&group->cq_lost, __ATOMIC_RELAXED))
+		return false;
+	PLX_LOG(ERR, "connection: the CQ of group %s has lost completions", group->name);
+	return true;
+}
+
 static struct plx_conn *
 conn_alloc(const struct plx_conn_conf *conf)
 {
@@ -217,8 +226,7 @@ conn_alloc(const struct plx_conn_conf *conf)
 		rte_errno = EINVAL;
 		return NULL;
 	}
-	if (__atomic_load_n(&conf->group->cq_lost, __ATOMIC_RELAXED)) {
-		PLX_LOG(ERR, "connection: the CQ of group %s has lost completions", conf->group->name);
+	if (group_has_lost_its_cq(conf->group)) {
 		rte_errno = EIO;
 		return NULL;
 	}
@@ -266,8 +274,8 @@ conn_free(struct plx_conn *conn)
 }
 
 /**
- * Where there is no SRQ the owner posts the connection's receives. Full lane: its messages wait for the first that is given back.
- * It has been counted as on its way since before an event could close it.
+ * Where there is no SRQ the owner posts the connection's receives. Full lane: its messages wait for the first that is
+ * given back. It has been counted as on its way since before an event could close it.
  */
 static void
 ask_for_receives(struct plx_conn *conn)
@@ -279,6 +287,22 @@ ask_for_receives(struct plx_conn *conn)
 	else if (plx_lane_send(conn->group->lane, &word, 1) == 1)
 		return; /* counted until it is taken */
 	conn_word_end(conn);
+}
+
+/** From here on events find @p conn. Those that were heeded before it was in the list did not: -EIO. */
+static int
+group_add(struct plx_conn_group *group, struct plx_conn *conn)
+{
+	int err = -EIO;
+
+	pthread_mutex_lock(&group->lock);
+	if (!group_has_lost_its_cq(group)) {
+		LIST_INSERT_HEAD(&group->conns, conn, in_group);
+		__atomic_fetch_add(&group->nb_conns, 1, __ATOMIC_RELAXED);
+		err = 0;
+	}
+	pthread_mutex_unlock(&group->lock);
+	return err;
 }
 
 struct plx_conn *
@@ -306,10 +330,9 @@ plx_conn_create(const struct plx_conn_conf *conf)
 	to_fill = conf->recv_pool != NULL && make.srq == NULL;
 	conn->used_elsewhere = to_fill;
 	conn->nb_words = to_fill;
-	__atomic_fetch_add(&conf->group->nb_conns, 1, __ATOMIC_RELAXED);
-	pthread_mutex_lock(&conf->group->lock);
-	LIST_INSERT_HEAD(&conf->group->conns, conn, in_group);
-	pthread_mutex_unlock(&conf->group->lock);
+	err = group_add(conf->group, conn);
+	if (err != 0)
+		goto destroy_qp;
 	if (to_fill)
 		ask_for_receives(conn);
 	return conn;

@@ -217,7 +217,7 @@ plx_conn_cqes(const struct plx_qp_cap *granted)
  * NULL with rte_errno: ENOSPC its CQEs, or its receives, do not fit (before the QP exists; the log has used, needed and limit),
  * EINVAL a bad number, home or pool, EIO its CQ has lost completions or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the
  * control thread, and what plx_qp_create() says.
- * Not on a polling lcore: it waits.
+ * An event (plx_conn_events.h) may close it, and closed_cb run, before this returns. Not on a polling lcore: it waits.
  */
 struct plx_conn *plx_conn_create(const struct plx_conn_conf *conf);
 

@@ -3,6 +3,8 @@
  */
 #include <errno.h>
 
+#include <rte_errno.h>
+
 #include "conn_internal.h"
 #include "interpose.h"
 #include "rig.h"
@@ -294,6 +296,15 @@ an_event_does_not_close_a_connection_that_is_being_destroyed(void **state)
 }
 
 static void
+a_connection_is_not_made_on_a_cq_that_is_lost_meanwhile(void **state)
+{
+	interpose_before_sync = lose_the_device;
+	assert_null(rig_conn(&rig, 8, OWNER, false));
+	assert_int_equal(rte_errno, EIO);
+	assert_int_equal(plx_conn_group_nb_conns(rig.group), 0);
+}
+
+static void
 an_event_closes_a_connection_that_could_not_be_destroyed(void **state)
 {
 	conn = rig_conn(&rig, 8, OWNER, false);
@@ -438,6 +449,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(an_unused_connection_with_ops_on_their_way_is_not_destroyed),
 	CASE(nothing_at_all_can_be_submitted_when_the_qp_is_gone),
 	CASE(an_event_does_not_close_a_connection_that_is_being_destroyed),
+	CASE(a_connection_is_not_made_on_a_cq_that_is_lost_meanwhile),
 	CASE(an_event_closes_a_connection_that_could_not_be_destroyed),
 	CASE(a_connection_that_an_event_has_closed_is_not_destroyed_as_unused),
 	CASE(closed_waits_for_an_op_that_waits_for_a_post_call),
