@@ -113,11 +113,15 @@ is_marked(const struct plx_op *op)
 	return __atomic_load_n(&op->cancel_gen, __ATOMIC_RELAXED) == plx_op_generation(op);
 }
 
-/** As the device word @p word tells, @p op is the owner's to settle, and its use @p id is not settled yet. */
+/**
+ * As the device word @p word tells, @p op is the owner's to settle, and its use @p id is not settled yet. An op posted by
+ * hand, or on an SRQ, is in no connection's books: those stay as they are.
+ */
 static bool
 can_give_up(const struct plx_op *op, uint64_t word, uint64_t id)
 {
-	return word == id || word == plx_op_queued(id) || (word == plx_op_watched(id) && !plx_op_is_split(op));
+	return (word == id || word == plx_op_queued(id) || (word == plx_op_watched(id) && !plx_op_is_split(op))) &&
+	       plx_op_queue_conn(op->queue) != NULL;
 }
 
 /** @p group is NULL for a connection that was attached: nothing comes to it from elsewhere. */
@@ -129,7 +133,7 @@ cancel_here(struct plx_dispatcher *d, struct plx_conn_group *group, uint64_t id)
 
 	if (can_give_up(op, word, id)) {
 		give_up(d, op, word, PLX_ST_CANCELLED);
-	} else if (group != NULL && word != plx_op_watched(id) && plx_dispatcher_in_device(d, id)) {
+	} else if (group != NULL && word != id && word != plx_op_watched(id) && plx_dispatcher_in_device(d, id)) {
 		group->has_cancelled_early = true;
 		mark_cancelled(op, id);
 	}

@@ -5,6 +5,8 @@
 
 #include "rig.h"
 
+#include "plx_op_shared.h"
+
 /**
  * @file
  * Ops that are cancelled wherever they are, from the owner, from their home, and from a thread that has but their id.
@@ -208,6 +210,37 @@ cancel_the_rest(struct plx_op *op, void *arg)
 	rig_done(op, &count);
 }
 
+/** Of a dispatcher's ops some are no connection's: their books are elsewhere, or nowhere. */
+static void
+ids_of_ops_that_are_no_connections_change_nothing(void **state)
+{
+	struct plx_conn *conn = rig_conn(&rig, 4, OWNER, true);
+	struct plx_op_shared srq;
+	uint64_t id;
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+	id = plx_op_id(ops[0]);
+	assert_int_equal(plx_dispatcher_posting(rig.d, ops[0]), 0);
+	plx_dispatcher_posted(rig.d, ops[0], true);
+	assert_int_equal(plx_conn_cancel(conn, id), 0);
+	rig_turn(&rig);
+	assert_int_equal(count.calls, 0);
+	assert_int_equal(plx_dispatcher_deliver(rig.d, id, PLX_ST_SUCCESS, 8, 0, 0), 0);
+	assert_int_equal(count.by_status[PLX_ST_SUCCESS], 1);
+
+	assert_int_equal(plx_op_shared_init(&srq, 1, NULL), 0);
+	rig_ops(&rig, PLX_OPCODE_RECV, ops, 1, &count);
+	plx_op_posted(ops[0], OWNER);
+	ops[0]->queue = &srq.queue;
+	plx_op_arm(ops[0]);
+	assert_int_equal(plx_conn_cancel(conn, plx_op_id(ops[0])), 0);
+	rig_turn(&rig);
+	assert_int_equal(count.calls, 1);
+	plx_dispatcher_fail(rig.d, ops[0], PLX_ST_STOPPED, 0);
+	plx_op_shared_fini(&srq);
+	rig_close(&rig, conn);
+}
+
 static void
 callback_may_cancel_what_a_close_is_about_to_settle(void **state)
 {
@@ -260,6 +293,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(cancel_that_overtakes_its_op_meets_it_when_it_comes),
 	CASE(waiting_and_held_ops_are_cancelled_and_never_posted),
 	CASE(ids_that_are_over_or_nobodys_harm_nobody),
+	CASE(ids_of_ops_that_are_no_connections_change_nothing),
 	CASE(callback_may_cancel_what_a_close_is_about_to_settle),
 	CASE(full_lane_takes_no_cancel),
 };
