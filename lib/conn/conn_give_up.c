@@ -196,7 +196,10 @@ conn_sort_out(struct plx_conn *conn, struct plx_op **ops, unsigned int n)
 			continue;
 		}
 		conn_unqueue(conn, 1);
+		/* As during a post: its callback may cancel those that stay, which are not where a cancel looks yet. */
+		plx_dispatcher_post_begin(conn->dispatcher);
 		plx_dispatcher_fail(conn->dispatcher, ops[i], fate, 0);
+		plx_dispatcher_post_end(conn->dispatcher);
 	}
 	return left;
 }

@@ -128,8 +128,9 @@ cancel_that_overtakes_its_op_meets_it_when_it_comes(void **state)
 	assert_int_equal(submit_as(WORKER, conn, ops, 3), 3);
 	assert_int_equal(plx_conn_cancel(conn, plx_op_id(ops[1])), 0); /* still in the lane */
 	rig_turn(&rig);
-	assert_int_equal(count.by_status[PLX_ST_CANCELLED], 1);
 	assert_int_equal(fake_qp(conn->qp)->sq.head, 2); /* it was not posted */
+	rig_turn(&rig);
+	assert_int_equal(count.by_status[PLX_ST_CANCELLED], 1);
 	assert_int_equal(plx_op_pool_in_use(rig.d->pool), 2);
 	fake_complete(conn->qp, false, 2, PLX_ST_SUCCESS);
 	rig_turn(&rig);
@@ -241,6 +242,29 @@ ids_of_ops_that_are_no_connections_change_nothing(void **state)
 	rig_close(&rig, conn);
 }
 
+/** One that is late is sorted out, and cancels those of its burst that stay. */
+static void
+callback_may_cancel_what_came_from_elsewhere_beside_it(void **state)
+{
+	struct plx_conn *conn = rig_conn(&rig, 4, OWNER, true);
+	struct chain chain = {.conn = conn};
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 5, &count);
+	for (unsigned int i = 0; i < 4; i++)
+		chain.ids[i] = plx_op_id(ops[i]);
+	ops[4]->cb = cancel_the_rest;
+	ops[4]->arg = &chain;
+	plx_op_set_deadline(ops[4], 1);
+	assert_int_equal(submit_as(WORKER, conn, ops, 5), 5);
+	rig_turn(&rig);
+	rig_turn(&rig);
+	rig_turn(&rig);
+	assert_int_equal(chain.calls, 1);
+	assert_int_equal(count.by_status[PLX_ST_TIMED_OUT], 1);
+	assert_int_equal(count.by_status[PLX_ST_CANCELLED], 4);
+	rig_close(&rig, conn);
+}
+
 static void
 callback_may_cancel_what_a_close_is_about_to_settle(void **state)
 {
@@ -294,6 +318,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(waiting_and_held_ops_are_cancelled_and_never_posted),
 	CASE(ids_that_are_over_or_nobodys_harm_nobody),
 	CASE(ids_of_ops_that_are_no_connections_change_nothing),
+	CASE(callback_may_cancel_what_came_from_elsewhere_beside_it),
 	CASE(callback_may_cancel_what_a_close_is_about_to_settle),
 	CASE(full_lane_takes_no_cancel),
 };
