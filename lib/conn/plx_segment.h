@@ -59,6 +59,7 @@ struct plx_segment {
 
 	uint64_t nb_pieces, next; /**< next: the first that was not submitted yet */
 	uint64_t piece_len;
+	int refused; /**< what submit said of piece `next`, unless it may be asked again */
 	unsigned int in_flight, nb_idle;
 	struct plx_op *idle[PLX_SEGMENT_WINDOW];
 	struct plx_segment_conf conf;

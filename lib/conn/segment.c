@@ -28,7 +28,7 @@ piece_prep(struct plx_segment *seg, struct plx_op *op, uint64_t i)
 static bool
 has_more(const struct plx_segment *seg)
 {
-	return seg->status == PLX_ST_SUCCESS && seg->next < seg->nb_pieces;
+	return seg->status == PLX_ST_SUCCESS && seg->refused == 0 && seg->next < seg->nb_pieces;
 }
 
 /** Submit what the window has room for. 0, or the errno of the first piece that was not taken; its op stays idle. */
@@ -65,14 +65,16 @@ segment_turn(struct plx_segment *seg)
 {
 	int err = pieces_submit(seg);
 
-	if (err != 0 && err != -EAGAIN) {
-		seg->status = PLX_ST_POST_FAILED;
-		seg->post_errno = err;
-	}
+	if (err != 0 && err != -EAGAIN)
+		seg->refused = err;
 	if (seg->in_flight > 0)
 		return 0;
 	if (has_more(seg))
 		return -EAGAIN;
+	if (seg->status == PLX_ST_SUCCESS && seg->refused != 0) { /* all before it are there: it is the first that failed */
+		seg->status = PLX_ST_POST_FAILED;
+		seg->post_errno = seg->refused;
+	}
 	ops_put(seg);
 	seg->conf.done_cb(seg, seg->conf.arg);
 	return 0;

@@ -217,7 +217,25 @@ a_submit_that_fails_later_ends_the_transfer(void **state)
 	assert_int_equal(nb_done, 1);
 	assert_int_equal(seg.status, PLX_ST_POST_FAILED);
 	assert_int_equal(seg.post_errno, -EIO);
-	assert_true(plx_segment_moved(&seg) <= 2 * MSG);
+	assert_int_equal(plx_segment_moved(&seg), 2 * MSG);
+}
+
+static void
+a_piece_that_fails_after_a_submit_that_failed_is_the_cause(void **state)
+{
+	struct plx_segment_conf conf = conf_of(PLX_OPCODE_WRITE, 5 * MSG, 2);
+
+	assert_int_equal(plx_segment_start(&seg, &conf), 0);
+	rig.dev->fail_post_at = 1;
+	rig.dev->fail_post_errno = EIO;
+	fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	fake_complete(conn->qp, false, 1, PLX_ST_REM_ACCESS_ERR);
+	rig_turn(&rig);
+	assert_int_equal(nb_done, 1);
+	assert_int_equal(seg.status, PLX_ST_REM_ACCESS_ERR);
+	assert_int_equal(seg.post_errno, 0);
+	assert_int_equal(plx_segment_moved(&seg), MSG);
 }
 
 static void
@@ -287,6 +305,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(what_is_wrong_is_told_before_anything_is_posted),
 	CASE(full_queue_takes_nothing_and_an_empty_pool_neither),
 	CASE(a_submit_that_fails_later_ends_the_transfer),
+	CASE(a_piece_that_fails_after_a_submit_that_failed_is_the_cause),
 	CASE(close_ends_the_transfer_once),
 	CASE(transfer_that_others_crowd_out_is_gone_on_with_by_advance),
 };
