@@ -76,6 +76,7 @@ choose_signals(const struct plx_op_queue *q, struct plx_op **ops, uint16_t n, ui
 		struct plx_op *op = ops[i];
 
 		if (!can_be_late(op) || i + 1 == n || (run + 2) * 2 > q->depth) {
+			op->wr.flags |= PLX_WR_SIGNALED;
 			run = 0;
 			continue;
 		}

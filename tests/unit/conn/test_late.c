@@ -117,6 +117,24 @@ the_last_of_a_burst_is_signaled_and_brings_the_others_in_order(void **state)
 	assert_int_equal(stats.lost + stats.in_flight, 0);
 }
 
+/** Flags may be set by hand, without PLX_WR_SIGNALED: who must be signaled is so all the same. */
+static void
+late_ops_that_never_asked_are_signaled_where_they_must(void **state)
+{
+	rig_ops(&rig, PLX_OPCODE_WRITE, ops, 5, &count);
+	for (unsigned int i = 0; i < 5; i++) {
+		ops[i]->wr.flags = PLX_OP_LATE_OK;
+		plx_op_note(ops[i], PLX_OP_OWN_FLAGS);
+	}
+	plx_op_set_deadline(ops[2], UINT64_MAX);
+	submit(0, 1);
+	submit(1, 4);
+	signals_are(0, "SuSuS");
+	fake_complete(conn->qp, false, 5, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	all_succeeded_in_order(5);
+}
+
 static void
 one_alone_is_signaled(void **state)
 {
@@ -581,6 +599,7 @@ close_without_an_error_state_settles_the_tail_with_the_qp(void **state)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(the_last_of_a_burst_is_signaled_and_brings_the_others_in_order),
+	CASE(late_ops_that_never_asked_are_signaled_where_they_must),
 	CASE(one_alone_is_signaled),
 	CASE(every_half_queue_has_a_signal_whatever_the_bursts),
 	CASE(queue_too_short_for_a_half_is_all_signaled),
