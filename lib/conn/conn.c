@@ -273,25 +273,9 @@ conn_free(struct plx_conn *conn)
 	rte_free(conn);
 }
 
-/**
- * Where there is no SRQ the owner posts the connection's receives. Full lane: its messages wait for the first that is
- * given back. It has been counted as on its way since before an event could close it.
- */
-static void
-ask_for_receives(struct plx_conn *conn)
-{
-	uintptr_t word = lane_fill(conn);
-
-	if (rte_lcore_id() == conn->owner)
-		recv_pool_fill_conn(conn);
-	else if (plx_lane_send(conn->group->lane, &word, 1) == 1)
-		return; /* counted until it is taken */
-	conn_word_end(conn);
-}
-
 /** From here on events find @p conn. Those that were heeded before it was in the list did not: -EIO. */
 static int
-group_add(struct plx_conn_group *group, struct plx_conn *conn)
+group_add(struct plx_conn_group *group, struct plx_conn *conn, bool to_fill)
 {
 	int err = -EIO;
 
@@ -299,6 +283,8 @@ group_add(struct plx_conn_group *group, struct plx_conn *conn)
 	if (!group_has_lost_its_cq(group)) {
 		LIST_INSERT_HEAD(&group->conns, conn, in_group);
 		__atomic_fetch_add(&group->nb_conns, 1, __ATOMIC_RELAXED);
+		if (to_fill)
+			recv_pool_expects(conn);
 		err = 0;
 	}
 	pthread_mutex_unlock(&group->lock);
@@ -328,13 +314,12 @@ plx_conn_create(const struct plx_conn_conf *conf)
 	if (err != 0)
 		goto destroy_qp;
 	to_fill = conf->recv_pool != NULL && make.srq == NULL;
-	conn->used_elsewhere = to_fill;
-	conn->nb_words = to_fill;
-	err = group_add(conf->group, conn);
+	conn->used_elsewhere = to_fill; /* the owner posts its receives, at any moment */
+	err = group_add(conf->group, conn, to_fill);
 	if (err != 0)
 		goto destroy_qp;
 	if (to_fill)
-		ask_for_receives(conn);
+		recv_pool_serve(conf->recv_pool);
 	return conn;
 
 destroy_qp:

@@ -173,10 +173,7 @@ take_conn(uintptr_t word)
 		conn_close_begin(conn);
 		return;
 	}
-	if (word == lane_drain(conn))
-		conn_drain_begin(conn);
-	else
-		recv_pool_fill_conn(conn);
+	conn_drain_begin(conn);
 	conn_word_end(conn);
 }
 

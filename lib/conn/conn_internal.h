@@ -86,17 +86,23 @@ struct plx_recv_pool {
 	bool to_arm;		    /**< the event came: the limit is armed again once there are enough */
 	struct plx_control_req arm;
 	struct plx_recv_pool_stats stats;
-	struct plx_op_shared shared;
+	struct plx_op_shared shared; /**< without an SRQ each QP's nb_held are those that it has, posted or held */
+
+	/* Without an SRQ, under the group's lock: connections that have fewer receives than depth, the first first. */
+	struct plx_conn **lacking;
+	uint32_t nb_lacking;
 };
 
 /** Control thread, under the group's lock: the limit event of SRQ @p id. Whether it is this pool's. */
 bool recv_pool_tell(struct plx_recv_pool *pool, uint64_t id);
-/** Owner: act on it, if it came. */
+/** Owner, under the group's lock: act on it, if it came, and on what connections lack. */
 void recv_pool_heed(struct plx_recv_pool *pool);
 /** Owner: @p op, one of the pool's, was given back on another lcore. */
 void recv_pool_back(struct plx_op *op);
-/** Owner: the first receives of @p conn, where each connection has its own. */
-void recv_pool_fill_conn(struct plx_conn *conn);
+/** Under the group's lock: @p conn is complete and wants its first receives, where each connection has its own. */
+void recv_pool_expects(struct plx_conn *conn);
+/** Serve who wants some: here on the owner, else in its next turn. */
+void recv_pool_serve(struct plx_recv_pool *pool);
 /** Whether the pool may still get completions of another QP with the number @p qp_num. Control thread. */
 bool recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num);
 /** -ENOSPC: max_conns, or no receives for one more. With the number of @p conn's QP. Control thread. */
@@ -142,13 +148,6 @@ lane_is_op(uintptr_t word)
 /** Leave the SGEs of no bytes out of the list of @p op, which has passed plx_conn_check(): some providers take 0 for 2^31. */
 void conn_strip_sges(struct plx_op *op);
 
-/** That it wants its first receives. */
-static inline uintptr_t
-lane_fill(struct plx_conn *conn)
-{
-	return (uintptr_t)conn | 3;
-}
-
 /** Change the state; false if the table does not allow it (conn_state.c). Any thread, one at a time. */
 bool conn_state_change(struct plx_conn *conn, enum plx_conn_state to);
 
@@ -190,8 +189,7 @@ conn_unqueue(struct plx_conn *conn, uint32_t n)
 }
 
 /**
- * A drain or fill request on its way to the owner: counted before it is sent, until the owner has it or it was not sent after
- * all. It names the connection, which so is not CLOSED meanwhile (submitters_gone()).
+ * A drain request on its way to the owner: counted before it is sent, until the owner has it or it was not sent after all. It names the connection, which so is not CLOSED meanwhile (submitters_gone()).
  */
 static inline void
 conn_word_begin(struct plx_conn *conn)

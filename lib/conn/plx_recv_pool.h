@@ -15,7 +15,8 @@
  *
  * The SRQ is filled up whenever fewer than low_water are posted, when an op is given back, and when the device's limit event
  * comes, which is then armed again. The event is a help: count alone keeps the SRQ filled, on a device without events too.
- * Where a device has no SRQ each connection gets `per_conn` receives of its own, and all else is the same.
+ * Where a device has no SRQ each connection gets `per_conn` receives of its own, at once or as soon as others have come back,
+ * and all else is the same.
  *
  * No connection can starve the others: `reserve` receives are there for those that hold little. A message that would leave
  * fewer than that posted, on a connection that holds `share` or more, is one too many: it is not delivered, and its connection is

@@ -128,16 +128,6 @@ recv_pool_tell(struct plx_recv_pool *pool, uint64_t id)
 	return true;
 }
 
-void
-recv_pool_heed(struct plx_recv_pool *pool)
-{
-	if (__atomic_exchange_n(&pool->told, 0, __ATOMIC_RELAXED) == 0)
-		return;
-	pool->stats.limit_events++;
-	pool->to_arm = pool->limit != 0;
-	refill(pool);
-}
-
 /* ---- ops come back ------------------------------------------------------------------------- */
 
 static void
@@ -146,14 +136,73 @@ keep(struct plx_recv_pool *pool, struct plx_op *op)
 	pool->unposted[pool->nb_unposted++] = op;
 }
 
-/** Where each connection has its own: back to the one it came from, if that is still there. */
 static bool
 conn_post(struct plx_op_shared_who *who, struct plx_op *op)
 {
-	struct plx_conn *conn = who == NULL ? NULL : plx_op_queue_conn(who->queue);
 	struct plx_submit_err err;
 
-	return conn != NULL && plx_conn_recv_burst(conn, &op, 1, &err) == 1;
+	return plx_conn_recv_burst(plx_op_queue_conn(who->queue), &op, 1, &err) == 1;
+}
+
+/** Under the lock. */
+static void
+lacks(struct plx_recv_pool *pool, struct plx_conn *conn)
+{
+	pool->lacking[pool->nb_lacking++] = conn;
+}
+
+/** Under the lock. */
+static void
+lacks_no_more(struct plx_recv_pool *pool, const struct plx_conn *conn)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < pool->nb_lacking; i++)
+		if (pool->lacking[i] != conn)
+			pool->lacking[nb++] = pool->lacking[i];
+	pool->nb_lacking = nb;
+}
+
+/** Until it has all of its own. One that closes takes none, and is off the list when it leaves. */
+static void
+conn_serve(struct plx_recv_pool *pool, struct plx_op_shared_who *who)
+{
+	while (who->nb_held < pool->depth && pool->nb_unposted != 0) {
+		if (!conn_post(who, pool->unposted[pool->nb_unposted - 1]))
+			return;
+		pool->nb_unposted--;
+		who->nb_held++;
+	}
+}
+
+/** Owner, under the lock: what is kept goes to who lacks some, the first first. */
+static void
+serve_lacking(struct plx_recv_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->nb_lacking && pool->nb_unposted != 0;) {
+		struct plx_conn *conn = pool->lacking[i];
+		struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, conn->rq.qp_num);
+
+		conn_serve(pool, who);
+		if (who->nb_held == pool->depth)
+			lacks_no_more(pool, conn);
+		else
+			i++;
+	}
+}
+
+/** Where each connection has its own: back to the one it came from, if that has the others and can take it. */
+static void
+own_take_back(struct plx_recv_pool *pool, struct plx_op_shared_who *who, struct plx_op *op)
+{
+	if (who != NULL && who->nb_held == pool->depth && conn_post(who, op))
+		return;
+	pthread_mutex_lock(&pool->group->lock);
+	if (who != NULL && who->nb_held-- == pool->depth)
+		lacks(pool, plx_op_queue_conn(who->queue));
+	keep(pool, op);
+	serve_lacking(pool);
+	pthread_mutex_unlock(&pool->group->lock);
 }
 
 /** Owner: @p op is PREPARED; @p qp_num is the one that it had completed on. */
@@ -162,13 +211,12 @@ take_back(struct plx_recv_pool *pool, struct plx_op *op, uint32_t qp_num)
 {
 	struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, qp_num);
 
-	if (who != NULL && who->nb_held != 0)
-		who->nb_held--;
 	if (pool->srq == NULL) {
-		if (!conn_post(who, op))
-			keep(pool, op);
+		own_take_back(pool, who, op);
 		return;
 	}
+	if (who != NULL && who->nb_held != 0)
+		who->nb_held--;
 	keep(pool, op);
 	if (posted(pool) < pool->conf.low_water || pool->nb_unposted >= PLX_POST_BURST)
 		refill(pool);
@@ -250,6 +298,19 @@ own_completed(struct plx_op *op, void *arg)
 	}
 }
 
+/* ---- the owner's turn ------------------------------------------------------------------------ */
+
+void
+recv_pool_heed(struct plx_recv_pool *pool)
+{
+	serve_lacking(pool);
+	if (__atomic_exchange_n(&pool->told, 0, __ATOMIC_RELAXED) == 0)
+		return;
+	pool->stats.limit_events++;
+	pool->to_arm = pool->limit != 0;
+	refill(pool);
+}
+
 /* ---- connections come and go --------------------------------------------------------------- */
 
 bool
@@ -286,21 +347,28 @@ recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn)
 {
 	pthread_mutex_lock(&pool->group->lock);
 	plx_op_shared_leave(&pool->shared, conn->sq.qp_num);
+	lacks_no_more(pool, conn);
 	pool->nb_conns--;
 	pthread_mutex_unlock(&pool->group->lock);
 }
 
 void
-recv_pool_fill_conn(struct plx_conn *conn)
+recv_pool_expects(struct plx_conn *conn)
 {
-	struct plx_recv_pool *pool = conn->recv_pool;
-	struct plx_submit_err err;
+	lacks(conn->recv_pool, conn);
+}
 
-	for (uint32_t i = 0; i < pool->depth && pool->nb_unposted != 0; i++) {
-		if (plx_conn_recv_burst(conn, &pool->unposted[pool->nb_unposted - 1], 1, &err) != 1)
-			return; /* closing already */
-		pool->nb_unposted--;
+void
+recv_pool_serve(struct plx_recv_pool *pool)
+{
+	if (rte_lcore_id() != pool->group->dispatcher->owner) {
+		/* Release: partner is the acquire in conn_group_heed(). */
+		__atomic_fetch_or(&pool->group->told, GROUP_TOLD_POOL, __ATOMIC_RELEASE);
+		return;
 	}
+	pthread_mutex_lock(&pool->group->lock);
+	serve_lacking(pool);
+	pthread_mutex_unlock(&pool->group->lock);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -387,6 +455,9 @@ ops_make(struct plx_recv_pool *pool)
 	const struct plx_recv_pool_conf *conf = &pool->conf;
 	char *buf;
 
+	pool->lacking = rte_zmalloc("plx_recv_pool", conf->max_conns * sizeof(pool->lacking[0]), 0);
+	if (pool->lacking == NULL)
+		return -ENOMEM;
 	pool->ops = rte_zmalloc("plx_recv_pool", 2 * conf->nb_recvs * sizeof(pool->ops[0]), 0);
 	if (pool->ops == NULL)
 		return -ENOMEM;
@@ -424,6 +495,7 @@ ops_unmake(struct plx_recv_pool *pool)
 	if (pool->memory != NULL)
 		plx_region_destroy(pool->memory);
 	rte_free(pool->ops);
+	rte_free(pool->lacking);
 }
 
 static int

@@ -84,6 +84,49 @@ without_an_srq_each_connection_has_receives_and_all_else_is_the_same(void **stat
 	farm_break(&farm);
 }
 
+static const struct plx_recv_pool_conf four_of_one = {.nb_recvs = 4, .no_srq = true, .per_conn = 4, .max_conns = 1};
+
+static void
+receives_that_come_back_late_go_to_the_connection_that_lacks_them(void **state)
+{
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .pool = four_of_one});
+	farm.hold = true;
+	exchange(1, 4);
+	farm_close(&farm, 0);
+	farm_until(&farm, plx_conn_group_nb_conns(farm.group) == 0);
+	assert_true(farm_connect(&farm, 0)); /* and there is none for it */
+	farm.hold = false;
+	farm_give(&farm);
+	exchange(1, 9);
+	farm_break(&farm);
+}
+
+/** The worker has said so much that the lane to the owner takes no more. */
+static void
+fill_lane(void)
+{
+	struct plx_op *op = plx_op_get(farm.d->pool);
+
+	plx_test_as_lcore(FARM_WORKER);
+	while (plx_conn_cancel(farm.pairs[0].client, plx_op_id(op)) == 0)
+		;
+	plx_test_as_lcore(FARM_OWNER);
+	plx_op_put(op);
+}
+
+static void
+a_connection_that_is_made_elsewhere_gets_its_receives_though_the_lane_is_full(void **state)
+{
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .nb_cqe = 256,
+		.pool = {.nb_recvs = 8, .no_srq = true, .per_conn = 4, .max_conns = 2}});
+	fill_lane();
+	plx_test_as_lcore(FARM_WORKER);
+	assert_true(farm_connect(&farm, 1));
+	plx_test_as_lcore(FARM_OWNER);
+	exchange(2, 5);
+	farm_break(&farm);
+}
+
 static void
 a_message_may_be_given_back_on_another_lcore(void **state)
 {
@@ -345,6 +388,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_connection_of_each_message_is_its_senders),
 	cmocka_unit_test(a_thousand_connections_share_one_queue),
 	cmocka_unit_test(without_an_srq_each_connection_has_receives_and_all_else_is_the_same),
+	cmocka_unit_test(receives_that_come_back_late_go_to_the_connection_that_lacks_them),
+	cmocka_unit_test(a_connection_that_is_made_elsewhere_gets_its_receives_though_the_lane_is_full),
 	cmocka_unit_test(a_message_may_be_given_back_on_another_lcore),
 	cmocka_unit_test(the_queue_is_filled_with_and_without_the_limit_event),
 	cmocka_unit_test(what_was_never_posted_comes_in_when_few_are_left),
