@@ -18,7 +18,6 @@ struct plx_conn_events {
 	plx_event_cb_t cb;
 	void *arg;
 	struct plx_conn_events_stats stats;
-	uint64_t last_cq; /**< whose error was told last */
 	pthread_mutex_t lock; /**< of the list */
 	LIST_HEAD(, plx_conn_group) groups;
 };
@@ -128,13 +127,31 @@ event_log(const struct plx_conn_events *events, const struct plx_event *event)
 	}
 }
 
-/** The first error of a CQ; for others of a row nobody need hear of it in the log. */
+/** Whether this is the first error of CQ @p id of a group. From here on it is known. */
+static bool
+is_first_of_cq(struct plx_conn_events *events, uint64_t id)
+{
+	struct plx_conn_group *group;
+	bool mine = false, known = false;
+
+	pthread_mutex_lock(&events->lock);
+	LIST_FOREACH(group, &events->groups, in_events) {
+		if (group->cq->id != id)
+			continue;
+		mine = true;
+		known |= group->cq_told;
+		group->cq_told = true;
+	}
+	pthread_mutex_unlock(&events->lock);
+	return mine && !known;
+}
+
+/** A provider may raise an error for each completion that is lost: one is enough for the log. */
 static void
 overrun(struct plx_conn_events *events, const struct plx_event *event)
 {
-	if (event->object == events->last_cq)
+	if (!is_first_of_cq(events, event->object))
 		return;
-	events->last_cq = event->object;
 	count(&events->stats.cq_overruns);
 	PLX_LOG(ERR, "device %s: CQ error (object %" PRIu64 ", event %d): it has lost completions; was it reserved for all that "
 		"completes there? Its connections are closed", plx_device_name(events->dev), event->object, event->raw);

@@ -39,6 +39,7 @@ struct plx_conn_group {
 	uint32_t told;		  /**< atomic: GROUP_TOLD_*, by the control thread */
 	bool cq_lost;		  /**< completions of the CQ are lost; owner writes, atomic */
 	bool lost;		  /**< the device is; likewise */
+	bool cq_told;		  /**< an error of the CQ has been counted; under the events' lock */
 	uint32_t nb_conns;	  /**< atomic */
 	struct plx_conn_events *events;
 	pthread_mutex_t lock; /**< of the two lists: who creates and destroys, the control thread, the owner when it was told */

@@ -301,6 +301,34 @@ events_that_a_group_uses_are_not_ended(void **state)
 	farm_break(&farm);
 }
 
+static void
+two_cqs_that_fail_in_turn_are_counted_once_each(void **state)
+{
+	struct plx_conn_group_conf conf = {.name = "other"};
+	struct plx_conn_group *other, *same;
+
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .pool = {.nb_recvs = 8}});
+	conf.cq = plx_cq_create(farm.dev, 8);
+	conf.dispatcher = farm.d;
+	conf.control = farm.control;
+	conf.events = farm.events;
+	other = plx_conn_group_create(&conf);
+	same = plx_conn_group_create(&conf);
+	assert_non_null(other);
+	assert_non_null(same);
+	for (int i = 0; i < 3; i++) {
+		raise_event(PLX_EVENT_CQ_ERROR, farm.cq->id, 0);
+		raise_event(PLX_EVENT_CQ_ERROR, conf.cq->id, 0);
+	}
+	assert_int_equal(stats().by_type[PLX_EVENT_CQ_ERROR], 6);
+	assert_int_equal(stats().cq_overruns, 2);
+	assert_int_equal(plx_conn_group_destroy(same), 0);
+	assert_int_equal(plx_conn_group_destroy(other), 0);
+	assert_int_equal(plx_cq_destroy(conf.cq), 0);
+	farm_break(&farm);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_overflow_of_the_cq_fails_each_op_of_it_once),
 	cmocka_unit_test(an_overflow_that_ends_the_cq_fails_each_op_of_it_once),
@@ -312,6 +340,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(many_that_fail_and_are_closed_at_once_are_closed_once),
 	cmocka_unit_test(an_event_of_a_dead_cq_is_not_its_successors),
 	cmocka_unit_test(opening_and_closing_many_times_hangs_nowhere),
+	cmocka_unit_test(two_cqs_that_fail_in_turn_are_counted_once_each),
 	cmocka_unit_test(events_that_a_group_uses_are_not_ended),
 };
 
