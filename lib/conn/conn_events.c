@@ -186,8 +186,11 @@ events_readable(struct plx_control_watch *watch)
 
 	while ((got = plx_device_next_event(events->dev, &event)) == 1)
 		event_take(events, &event);
-	if (got < 0)
-		PLX_LOG(ERR, "device %s: its events cannot be read: error %d", plx_device_name(events->dev), -got);
+	if (got == 0)
+		return;
+	PLX_LOG(ERR, "device %s: its events cannot be read: error %d; nobody reads them any more", plx_device_name(events->dev),
+		-got);
+	watch->fd = -1; /* it may stay readable for ever */
 }
 
 /* ---- owner: act --------------------------------------------------------------------------- */

@@ -21,7 +21,8 @@
  *      port ...       logged, and for your callback: traffic of other ports goes on
  *
  * What is told is a flag of a living object, found by number: so an event that comes twice is one, and one that comes late
- * or for something that is gone is counted and does nothing.
+ * or for something that is gone is counted and does nothing. A device whose events cannot be read, which is logged, is not
+ * asked again.
  *
  * Threads: the callback runs on the control thread, all else as it says.
  *

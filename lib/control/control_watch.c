@@ -10,6 +10,8 @@
 
 #include <sys/eventfd.h>
 
+#include "plx_log.h"
+
 int
 control_watches_add(struct control_watches *watches, struct plx_control_watch *watch)
 {
@@ -57,6 +59,23 @@ control_watches_wake(struct control_watches *watches)
 		eventfd_write(watches->wake, 1);
 }
 
+/**
+ * Call @p watch's fn. A file of which there is nothing to read but an error or its end would be found by each poll from now on:
+ * it is dropped, by a number that poll(2) passes over.
+ */
+static void
+watch_call(struct plx_control_watch *watch, short revents)
+{
+	int fd = watch->fd;
+
+	watch->fn(watch);
+	if ((revents & POLLIN) || watch->fd < 0)
+		return;
+	PLX_LOG(WARNING, "control: file %d has failed or is at its end (poll events %#x): it is watched no longer", fd,
+		(unsigned int)revents);
+	watch->fd = -1;
+}
+
 /** One poll of all files; calls the fn of those that are readable. A fn watches and unwatches nothing. */
 static void
 watches_poll(struct control_watches *watches)
@@ -74,7 +93,7 @@ watches_poll(struct control_watches *watches)
 	watch = watches->first;
 	for (uint32_t i = 0; i < watches->nb; i++, watch = watch->next)
 		if (fds[1 + i].revents != 0)
-			watch->fn(watch);
+			watch_call(watch, fds[1 + i].revents);
 }
 
 void

@@ -145,8 +145,12 @@ bool plx_control_serves(const struct plx_control *ctl, unsigned int lcore);
  * From a plx_control_watch() that returned 0 until plx_control_unwatch() returns it belongs to the control room.
  */
 struct plx_control_watch {
+	/** Becomes -1 when the file has failed or is at its end, after a last call of fn; logged. Nothing is waited for then. */
 	int fd;
-	/** @p watch's fd is readable: on the control thread, between requests. It reads, without blocking, until nothing is left. */
+	/**
+	 * @p watch's fd is readable: on the control thread, between requests. It reads, without blocking, until nothing is left.
+	 * If it cannot it may set fd to -1 itself, so that it is not called again and again.
+	 */
 	void (*fn)(struct plx_control_watch *watch);
 
 	/* private */

@@ -259,6 +259,19 @@ fake_to_error(struct plx_qp *qp)
 	return 0;
 }
 
+static int
+fake_event_fd(struct plx_device *dev)
+{
+	return fake_device(dev)->event_fd != 0 ? fake_device(dev)->event_fd : -ENOTSUP;
+}
+
+static int
+fake_event_next(struct plx_device *dev, struct plx_event *event)
+{
+	__atomic_fetch_add(&fake_device(dev)->nb_event_reads, 1, __ATOMIC_RELEASE);
+	return fake_device(dev)->event_err;
+}
+
 static const struct plx_driver fake_driver = {
 	.name = "fake",
 	.ops = {
@@ -275,6 +288,8 @@ static const struct plx_driver fake_driver = {
 		.qp_local_addr = fake_local_addr,
 		.qp_bring_up = fake_bring_up,
 		.qp_to_error = fake_to_error,
+		.event_fd = fake_event_fd,
+		.event_next = fake_event_next,
 	},
 };
 

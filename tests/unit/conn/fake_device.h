@@ -53,6 +53,9 @@ struct fake_device {
 	bool fail_limits, fail_create, fail_port, fail_to_error; /**< with -EIO */
 	unsigned int fail_destroys;	 /**< atomic: so many attempts fail, with -EIO */
 	unsigned int nb_destroy_tries; /**< atomic */
+	int event_fd;			 /**< 0: it has no events */
+	int event_err;			 /**< every read of an event fails with it */
+	unsigned int nb_event_reads;	 /**< atomic */
 };
 
 /** A device that is ready for plx_pd_create(). One at a time. */

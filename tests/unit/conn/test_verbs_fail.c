@@ -2,10 +2,15 @@
  * Copyright (c) The Pollux authors
  */
 #include <errno.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
 
 #include <rte_errno.h>
 
 #include "interpose.h"
+#include "plx_conn_events.h"
 #include "rig.h"
 
 /**
@@ -179,6 +184,32 @@ connections_close_one_after_the_other_when_the_control_thread_takes_one_request(
 	assert_int_equal(count.by_status[PLX_ST_WR_FLUSH_ERR], 64);
 }
 
+/* ---- events -------------------------------------------------------------------------------- */
+
+static int
+nothing(void *arg)
+{
+	return 0;
+}
+
+static void
+events_that_cannot_be_read_are_not_read_again_and_again(void **state)
+{
+	const struct plx_conn_events_conf conf = {.dev = &rig.dev->base, .control = rig.control};
+	struct plx_conn_events *events;
+
+	assert_true((rig.dev->event_fd = eventfd(1, EFD_NONBLOCK)) > 0); /* readable for ever */
+	rig.dev->event_err = -EIO;
+	assert_non_null(events = plx_conn_events_create(&conf));
+	while (__atomic_load_n(&rig.dev->nb_event_reads, __ATOMIC_ACQUIRE) == 0)
+		sched_yield();
+	for (unsigned int i = 0; i < 20; i++)
+		assert_int_equal(plx_control_sync(rig.control, nothing, NULL), 0);
+	assert_int_equal(rig.dev->nb_event_reads, 1);
+	assert_int_equal(plx_conn_events_destroy(events), 0);
+	close(rig.dev->event_fd);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_connection_whose_making_fails_at_any_allocation_leaves_nothing),
@@ -188,6 +219,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(a_qp_that_cannot_be_taken_to_error_is_destroyed_after_the_drain),
 	CASE(connections_of_a_cq_that_dies_close_in_bounded_time),
 	CASE(connections_close_one_after_the_other_when_the_control_thread_takes_one_request),
+	CASE(events_that_cannot_be_read_are_not_read_again_and_again),
 };
 
 PLX_TEST_SUITE(conn, verbs_fail, tests, .lcores = 3);

@@ -523,6 +523,54 @@ readable_files_are_served_between_requests(void **state)
 }
 
 static void
+count_call(struct plx_control_watch *watch)
+{
+	__atomic_fetch_add(&plx_container_of(watch, struct seen, watch)->nb, 1, __ATOMIC_RELEASE);
+}
+
+static void
+read_failed(struct plx_control_watch *watch)
+{
+	count_call(watch);
+	watch->fd = -1;
+}
+
+/** Watch @p fd, which keeps the control thread awake: its fn runs once, not again and again. */
+static void
+is_called_once(int fd, void (*fn)(struct plx_control_watch *watch))
+{
+	struct seen file = {.watch = {.fd = fd, .fn = fn}};
+	int seven = 7;
+
+	assert_int_equal(plx_control_watch(ctl, &file.watch), 0);
+	while (nb_seen(&file) == 0)
+		sched_yield();
+	for (unsigned int i = 0; i < 20; i++)
+		assert_int_equal(plx_control_sync(ctl, answer, &seven), 7);
+	assert_int_equal(nb_seen(&file), 1);
+	assert_int_equal(plx_control_unwatch(ctl, &file.watch), 0);
+	assert_int_equal(file.watch.fd, -1);
+}
+
+static void
+files_that_are_at_their_end_or_have_failed_are_dropped(void **state)
+{
+	int hung_up[2], broken[2], full = eventfd(1, EFD_NONBLOCK);
+
+	assert_int_equal(pipe(hung_up), 0);
+	close(hung_up[1]);
+	is_called_once(hung_up[0], count_call); /* POLLHUP */
+	close(hung_up[0]);
+	assert_int_equal(pipe(broken), 0);
+	close(broken[0]);
+	is_called_once(broken[1], count_call); /* POLLERR */
+	close(broken[1]);
+	is_called_once(broken[1], count_call); /* POLLNVAL */
+	is_called_once(full, read_failed); /* as its fn wants */
+	close(full);
+}
+
+static void
 bad_watches_are_refused(void **state)
 {
 	static struct seen files[PLX_CONTROL_WATCHES + 1];
@@ -556,6 +604,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(destroy_is_busy_until_all_answers_are_delivered),
 	TEST(bad_conf_is_refused),
 	TEST(readable_files_are_served_between_requests),
+	TEST(files_that_are_at_their_end_or_have_failed_are_dropped),
 	TEST(bad_watches_are_refused),
 	TEST(each_request_is_answered_once_when_lcores_ask_at_once),
 };
