@@ -143,20 +143,23 @@ plx_prep_recv(struct plx_op *op, const struct plx_view *into, plx_op_cb_t cb, vo
 /**
  * Bind @p mw to the view @p part of its region with @p rights, for the peer of the connection that the op is submitted on.
  * *remote, unless NULL, is what that peer may be given once the op has completed; mw->rkey is its rkey.
- * 0; or those of plx_mw_bind_wr(), and the op is as it was; -EBUSY: it is posted. Whoever has the window.
+ * 0; or those of plx_mw_bind_wr(), or -EBUSY, it is posted: the op and the window are as they were. Whoever has the window.
  */
 PLX_INLINE int
 plx_prep_bind(struct plx_op *op, struct plx_mw *mw, const struct plx_view *part, uint32_t rights, struct plx_remote *remote,
 	plx_op_cb_t cb, void *arg)
 {
+	uint32_t bound = mw->rkey;
 	struct plx_wr wr;
 	int err = plx_mw_bind_wr(mw, (uintptr_t)part->addr, part->len, rights, &wr);
 
 	if (err != 0)
 		return err;
 	plx_op_prep(op, PLX_OPCODE_BIND_MW, NULL, 0, 0, cb, arg);
-	if (!plx_op_is_prepared(op))
+	if (!plx_op_is_prepared(op)) {
+		mw->rkey = bound;
 		return -EBUSY;
+	}
 	op->wr.imm = wr.imm;
 	op->wr.rkey = wr.rkey;
 	plx_op_set_remote(op, wr.remote_addr, wr.rkey);

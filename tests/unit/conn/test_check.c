@@ -338,6 +338,21 @@ a_send_whose_completion_would_never_come_is_enotsup(void **state)
 	submit_takes();
 }
 
+/** The window keeps the rkey under which it is bound. */
+static void
+a_bind_on_a_posted_op_changes_nothing(void **state)
+{
+	struct plx_mr mr = {.addr = buf, .len = sizeof(buf), .rights = PLX_ACCESS_LOCAL_WRITE};
+	struct plx_mw mw = {.mr = &mr, .rkey = 0x1207};
+	struct plx_view part = {.addr = buf, .len = 8};
+
+	plx_op_prep_send(op, buf, 8, 1, NULL, NULL);
+	submit_takes();
+	assert_int_equal(plx_prep_bind(op, &mw, &part, PLX_ACCESS_REMOTE_READ, NULL, NULL, NULL), -EBUSY);
+	assert_int_equal(op->wr.opcode, PLX_OPCODE_SEND);
+	assert_int_equal(mw.rkey, 0x1207);
+}
+
 static void
 a_receive_completes_whatever_its_flags(void **state)
 {
@@ -421,6 +436,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(the_first_error_in_the_order_of_the_contract_is_told),
 	CASE(what_the_device_does_not_have_is_enotsup),
 	CASE(a_send_whose_completion_would_never_come_is_enotsup),
+	CASE(a_bind_on_a_posted_op_changes_nothing),
 	CASE(a_receive_completes_whatever_its_flags),
 	CASE(a_receive_on_the_send_queue_and_a_send_on_the_other_are_enotsup),
 	CASE(a_receive_may_be_larger_than_any_message),
