@@ -109,8 +109,12 @@ plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const 
 		return refuse(err, -ENOTSUP, op->wr.flags, op->wr.flags | PLX_WR_SIGNALED);
 	if ((op->attention & PLX_OP_OWN_HOME) && !plx_dispatcher_has_home(conn->dispatcher, op->home))
 		return refuse(err, -EINVAL, op->home, conn->home);
-	if ((op->attention & PLX_OP_OWN_MORE) && op->deadline != 0 && conn->group == NULL)
-		return refuse(err, -ENOTSUP, op->deadline, 0);
+	if ((op->attention & PLX_OP_OWN_MORE) && op->deadline != 0) {
+		if (conn->group == NULL)
+			return refuse(err, -ENOTSUP, op->deadline, 0);
+		if (op->pool != conn->dispatcher->pool) /* the deadlines have room for the ops of that one */
+			return refuse(err, -EINVAL, op->deadline, 0);
+	}
 	code = check_sizes(conn, op, err);
 	if (code != 0)
 		return code;

@@ -442,13 +442,14 @@ plx_conn_post_kind_with(const struct plx_fast_ops *fast, struct plx_conn *conn, 
 
 /**
  * Submit @p n prepared ops, of the pool of the connection's dispatcher, to the send queue, in order; on the owner as one
- * chained post. (An op of another pool is taken like any other, and its completion is foreign.)
+ * chained post. (An op of another pool is taken like any other, unless it has a deadline, and its completion is foreign.)
  *
  * Returns how many were taken, the first ones. When fewer than @p n, *err has the reason of the first that was not:
  *   -EAGAIN    no room: the send queue is full (owner), or max_queued ops are queued (elsewhere); retry after progress
  *   -EBUSY     the op is posted already, or not prepared
  *   -ENOTCONN  not READY; -ECONNABORTED: FAILED; -ENOTSUP the device does not have the operation, or the op is not signaled (its completion
- *              would never come), or has a deadline and @p conn was attached; -EINVAL the op's home is no home
+ *              would never come), or has a deadline and @p conn was attached; -EINVAL the op's home is no home, or it has a
+ *              deadline and is of another pool
  *   -EOVERFLOW -EMSGSIZE -ERANGE -ENOBUFS -E2BIG -EINVAL -EFAULT -EACCES   see plx_conn_check(), with got and limit
  *   other      what the provider said of the op
  * From the owner the ops are posted when this returns; from elsewhere they are queued in order to the owner, and an op whose

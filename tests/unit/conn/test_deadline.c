@@ -403,6 +403,26 @@ op_that_is_late_again_and_again_gets_one_callback_a_turn(void **state)
 	rig_close(&rig, conn);
 }
 
+/** The owner's heap has room for the ops of its pool, no more. */
+static void
+op_of_another_pool_has_no_deadline_here(void **state)
+{
+	struct plx_op_pool_conf conf = {.name = "other", .nb_ops = 1, .socket_id = -1};
+	struct plx_op_pool *other = plx_op_pool_create(&conf);
+	struct plx_conn *conn = rig_conn(&rig, 4, OWNER, true);
+	struct plx_op *op;
+
+	assert_non_null(other);
+	assert_non_null(op = plx_op_get(other));
+	plx_op_prep_send(op, NULL, 0, 0, NULL, NULL);
+	plx_op_set_deadline(op, FAR);
+	assert_int_equal(plx_conn_submit(conn, op), -EINVAL);
+	assert_int_equal(rig.d->deadlines.nb, 0);
+	assert_int_equal(plx_op_put(op), 0);
+	assert_int_equal(plx_op_pool_destroy(other), 0);
+	rig_close(&rig, conn);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(completion_before_the_deadline_is_one_like_any_other),
@@ -419,6 +439,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(close_settles_what_has_timed_out_and_what_has_not_once_each),
 	CASE(deadline_of_an_op_that_is_posted_or_was_put_is_no_matter),
 	CASE(op_that_is_late_again_and_again_gets_one_callback_a_turn),
+	CASE(op_of_another_pool_has_no_deadline_here),
 };
 
 PLX_TEST_SUITE(conn, deadline, tests, .lcores = 3);
