@@ -92,11 +92,12 @@ struct plx_recv_pool {
 	/* Without an SRQ, under the group's lock: connections that have fewer receives than depth, the first first. */
 	struct plx_conn **lacking;
 	uint32_t nb_lacking;
+	struct plx_op_list parked; /**< COMPLETED, given back while the lane to the owner was full */
 };
 
 /** Control thread, under the group's lock: the limit event of SRQ @p id. Whether it is this pool's. */
 bool recv_pool_tell(struct plx_recv_pool *pool, uint64_t id);
-/** Owner, under the group's lock: act on it, if it came, and on what connections lack. */
+/** Owner, under the group's lock: act on it, if it came, on what was parked and on what connections lack. */
 void recv_pool_heed(struct plx_recv_pool *pool);
 /** Owner: @p op, one of the pool's, was given back on another lcore. */
 void recv_pool_back(struct plx_op *op);

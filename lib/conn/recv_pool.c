@@ -131,6 +131,13 @@ recv_pool_tell(struct plx_recv_pool *pool, uint64_t id)
 /* ---- ops come back ------------------------------------------------------------------------- */
 
 static void
+owner_tell(struct plx_recv_pool *pool)
+{
+	/* Release: partner is the acquire in conn_group_heed(). */
+	__atomic_fetch_or(&pool->group->told, GROUP_TOLD_POOL, __ATOMIC_RELEASE);
+}
+
+static void
 keep(struct plx_recv_pool *pool, struct plx_op *op)
 {
 	pool->unposted[pool->nb_unposted++] = op;
@@ -191,17 +198,24 @@ serve_lacking(struct plx_recv_pool *pool)
 	}
 }
 
-/** Where each connection has its own: back to the one it came from, if that has the others and can take it. */
+/** Owner, under the lock, where each connection has its own: @p who has one less. */
+static void
+own_keep(struct plx_recv_pool *pool, struct plx_op_shared_who *who, struct plx_op *op)
+{
+	if (who != NULL && who->nb_held-- == pool->depth)
+		lacks(pool, plx_op_queue_conn(who->queue));
+	keep(pool, op);
+	serve_lacking(pool);
+}
+
+/** Back to the one it came from, if that has the others and can take it. */
 static void
 own_take_back(struct plx_recv_pool *pool, struct plx_op_shared_who *who, struct plx_op *op)
 {
 	if (who != NULL && who->nb_held == pool->depth && conn_post(who, op))
 		return;
 	pthread_mutex_lock(&pool->group->lock);
-	if (who != NULL && who->nb_held-- == pool->depth)
-		lacks(pool, plx_op_queue_conn(who->queue));
-	keep(pool, op);
-	serve_lacking(pool);
+	own_keep(pool, who, op);
 	pthread_mutex_unlock(&pool->group->lock);
 }
 
@@ -278,6 +292,16 @@ message_when_low(struct plx_op_shared *shared, struct plx_op *op, struct plx_op_
 	return false;
 }
 
+/** The owner takes it in its turn: the lane to it is full, and a callback does not wait. */
+static void
+park(struct plx_recv_pool *pool, struct plx_op *op)
+{
+	pthread_mutex_lock(&pool->group->lock);
+	plx_op_list_append(&pool->parked, op);
+	pthread_mutex_unlock(&pool->group->lock);
+	owner_tell(pool);
+}
+
 /** Callback of receives that are a connection's own: those that were flushed are nobody's message. */
 static void
 own_completed(struct plx_op *op, void *arg)
@@ -289,8 +313,8 @@ own_completed(struct plx_op *op, void *arg)
 	case PLX_ST_STOPPED:
 	case PLX_ST_CONN_LOST:
 	case PLX_ST_POST_FAILED:
-		while (plx_recv_pool_give(pool, op) != 0)
-			; /* the owner empties the lane */
+		if (plx_recv_pool_give(pool, op) == -EAGAIN)
+			park(pool, op);
 		break;
 	default:
 		pool->conf.cb(op, pool->conf.arg);
@@ -303,6 +327,12 @@ own_completed(struct plx_op *op, void *arg)
 void
 recv_pool_heed(struct plx_recv_pool *pool)
 {
+	struct plx_op *op;
+
+	while ((op = plx_op_list_take(&pool->parked)) != NULL) {
+		plx_op_again(op);
+		own_keep(pool, plx_op_shared_find(&pool->shared, op->qp_num), op);
+	}
 	serve_lacking(pool);
 	if (__atomic_exchange_n(&pool->told, 0, __ATOMIC_RELAXED) == 0)
 		return;
@@ -362,8 +392,7 @@ void
 recv_pool_serve(struct plx_recv_pool *pool)
 {
 	if (rte_lcore_id() != pool->group->dispatcher->owner) {
-		/* Release: partner is the acquire in conn_group_heed(). */
-		__atomic_fetch_or(&pool->group->told, GROUP_TOLD_POOL, __ATOMIC_RELEASE);
+		owner_tell(pool);
 		return;
 	}
 	pthread_mutex_lock(&pool->group->lock);

@@ -127,6 +127,33 @@ a_connection_that_is_made_elsewhere_gets_its_receives_though_the_lane_is_full(vo
 	farm_break(&farm);
 }
 
+/** Turns of the owner alone until the QP of server 0, which closes, is gone. */
+static void
+owner_until_gone(void)
+{
+	for (uint64_t end = farm_deadline(); farm.pairs[0].server->qp != NULL && !farm_late(end); farm_poll(&farm))
+		plx_conn_group_once(farm.group);
+	assert_null(farm.pairs[0].server->qp);
+}
+
+static void
+a_home_does_not_wait_for_the_lane_with_receives_that_were_flushed(void **state)
+{
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .home = FARM_WORKER, .pool = four_of_one});
+	assert_int_equal(plx_conn_close(farm.pairs[0].server), 0);
+	owner_until_gone();
+	fill_lane();
+	plx_test_as_lcore(FARM_WORKER);
+	plx_dispatcher_once(farm.d); /* which calls back four times */
+	plx_test_as_lcore(FARM_OWNER);
+	farm_until(&farm, farm.pairs[0].server == NULL && farm_stats(&farm).unposted == 4);
+	farm_close(&farm, 0);
+	farm_until(&farm, plx_conn_group_nb_conns(farm.group) == 0);
+	assert_true(farm_connect(&farm, 0));
+	exchange(1, 5);
+	farm_break(&farm);
+}
+
 static void
 a_message_may_be_given_back_on_another_lcore(void **state)
 {
@@ -390,6 +417,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(without_an_srq_each_connection_has_receives_and_all_else_is_the_same),
 	cmocka_unit_test(receives_that_come_back_late_go_to_the_connection_that_lacks_them),
 	cmocka_unit_test(a_connection_that_is_made_elsewhere_gets_its_receives_though_the_lane_is_full),
+	cmocka_unit_test(a_home_does_not_wait_for_the_lane_with_receives_that_were_flushed),
 	cmocka_unit_test(a_message_may_be_given_back_on_another_lcore),
 	cmocka_unit_test(the_queue_is_filled_with_and_without_the_limit_event),
 	cmocka_unit_test(what_was_never_posted_comes_in_when_few_are_left),
