@@ -69,7 +69,7 @@ check_sizes(const struct plx_conn *conn, const struct plx_op *op, struct plx_sub
 		return refuse(err, -EMSGSIZE, len, conn->max_msg_sz);
 	if (op->attention & PLX_OP_BAD_RANGE)
 		return refuse(err, -ERANGE, len, 0);
-	if ((op->wr.flags & PLX_WR_INLINE) && len > inline_limit(conn, op))
+	if ((op->wr.flags & PLX_WR_INLINE) && op->wr.opcode != PLX_OPCODE_RECV && len > inline_limit(conn, op))
 		return refuse(err, -ENOBUFS, len, inline_limit(conn, op));
 	if (op_sges(op) > sge_limit(conn, op))
 		return refuse(err, -E2BIG, op_sges(op), sge_limit(conn, op));

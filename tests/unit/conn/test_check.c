@@ -358,7 +358,7 @@ a_receive_completes_whatever_its_flags(void **state)
 {
 	plx_op_prep_recv(op, buf, 8, 1, NULL, NULL);
 	op->wr.flags = 0;
-	plx_op_add_flags(op, 0);
+	plx_op_add_flags(op, PLX_WR_INLINE);
 	assert_int_equal(plx_conn_submit(conn, op), 0);
 }
 
