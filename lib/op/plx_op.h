@@ -355,7 +355,9 @@ plx_op_add_flags(struct plx_op *op, uint8_t flags)
 /**
  * Let a prepared op be over at @p ns of CLOCK_MONOTONIC (plx_clock_monotonic_ns() + how long), wherever it is by then: if
  * its completion has not come it ends with PLX_ST_TIMED_OUT, in a turn of its owner's plx_conn_group_once(). The device may
- * have its buffers longer: plx_op_in_device(). For this use alone, plx_op_again() drops it. 0: none.
+ * have its buffers longer: plx_op_in_device(). A receive that timed out is posted still, and eats the next message: its
+ * sender sees success, and nobody here does (`late` in the dispatcher's stats). For this use alone, plx_op_again() drops it.
+ * 0: none.
  */
 PLX_INLINE void
 plx_op_set_deadline(struct plx_op *op, uint64_t ns)
