@@ -68,7 +68,7 @@ unmake_qp(void *arg)
 
 /**
  * A QP whose number no completion of another can have: messages of a pool are told apart by it, and a number may be given
- * again as soon as it is free, while completions of its last bearer are still in the CQ.
+ * again as soon as it is free, while completions of its last bearer are still in the CQ, or its messages are held.
  */
 static struct plx_qp *
 qp_of_fresh_number(const struct make *make, const struct plx_qp_conf *conf)

@@ -65,6 +65,12 @@ bool conn_events_fit(const struct plx_conn_events *events, const struct plx_devi
 /** Act on what the control thread has told. Returns how many things it did. */
 unsigned int conn_group_heed(struct plx_conn_group *group);
 
+/** A connection that is gone, while ops that came on it are not given back: its number is not another's until then. */
+struct recv_pool_dead {
+	uint32_t qp_num;
+	uint32_t nb_held;
+};
+
 /** A receive pool: what every file of the room may do with it (recv_pool.c). */
 struct plx_recv_pool {
 	struct plx_recv_pool_conf conf;
@@ -89,6 +95,9 @@ struct plx_recv_pool {
 	struct plx_recv_pool_stats stats;
 	struct plx_op_shared shared; /**< without an SRQ each QP's nb_held are those that it has, posted or held */
 
+	struct recv_pool_dead *dead; /**< under the group's lock */
+	uint32_t nb_dead;
+
 	/* Without an SRQ, under the group's lock: connections that have fewer receives than depth, the first first. */
 	struct plx_conn **lacking;
 	uint32_t nb_lacking;
@@ -105,7 +114,7 @@ void recv_pool_back(struct plx_op *op);
 void recv_pool_expects(struct plx_conn *conn);
 /** Serve who wants some: here on the owner, else in its next turn. */
 void recv_pool_serve(struct plx_recv_pool *pool);
-/** Whether the pool may still get completions of another QP with the number @p qp_num. Control thread. */
+/** Whether the pool may still get completions, or ops back, of another QP with the number @p qp_num. Control thread. */
 bool recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num);
 /** -ENOSPC: max_conns, or no receives for one more. With the number of @p conn's QP. Control thread. */
 int recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn);

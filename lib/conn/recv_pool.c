@@ -130,6 +130,19 @@ recv_pool_tell(struct plx_recv_pool *pool, uint64_t id)
 
 /* ---- ops come back ------------------------------------------------------------------------- */
 
+/** Under the lock: one of those that a connection which is gone had is back. */
+static void
+dead_returned(struct plx_recv_pool *pool, uint32_t qp_num)
+{
+	for (uint32_t i = 0; i < pool->nb_dead; i++) {
+		if (pool->dead[i].qp_num != qp_num)
+			continue;
+		if (--pool->dead[i].nb_held == 0)
+			pool->dead[i] = pool->dead[--pool->nb_dead];
+		return;
+	}
+}
+
 static void
 owner_tell(struct plx_recv_pool *pool)
 {
@@ -202,7 +215,9 @@ serve_lacking(struct plx_recv_pool *pool)
 static void
 own_keep(struct plx_recv_pool *pool, struct plx_op_shared_who *who, struct plx_op *op)
 {
-	if (who != NULL && who->nb_held-- == pool->depth)
+	if (who == NULL)
+		dead_returned(pool, op->qp_num);
+	else if (who->nb_held-- == pool->depth)
 		lacks(pool, plx_op_queue_conn(who->queue));
 	keep(pool, op);
 	serve_lacking(pool);
@@ -229,8 +244,13 @@ take_back(struct plx_recv_pool *pool, struct plx_op *op, uint32_t qp_num)
 		own_take_back(pool, who, op);
 		return;
 	}
-	if (who != NULL && who->nb_held != 0)
+	if (who != NULL) {
 		who->nb_held--;
+	} else {
+		pthread_mutex_lock(&pool->group->lock);
+		dead_returned(pool, qp_num);
+		pthread_mutex_unlock(&pool->group->lock);
+	}
 	keep(pool, op);
 	if (posted(pool) < pool->conf.low_water || pool->nb_unposted >= PLX_POST_BURST)
 		refill(pool);
@@ -350,6 +370,8 @@ recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num)
 
 	pthread_mutex_lock(&pool->group->lock);
 	knows = plx_op_shared_find(&pool->shared, qp_num) != NULL;
+	for (uint32_t i = 0; i < pool->nb_dead; i++)
+		knows |= pool->dead[i].qp_num == qp_num;
 	pthread_mutex_unlock(&pool->group->lock);
 	return knows;
 }
@@ -375,7 +397,12 @@ recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn)
 void
 recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn)
 {
+	const struct plx_op_shared_who *who;
+
 	pthread_mutex_lock(&pool->group->lock);
+	who = plx_op_shared_find(&pool->shared, conn->sq.qp_num);
+	if (who->nb_held != 0)
+		pool->dead[pool->nb_dead++] = (struct recv_pool_dead){who->qp_num, who->nb_held};
 	plx_op_shared_leave(&pool->shared, conn->sq.qp_num);
 	lacks_no_more(pool, conn);
 	pool->nb_conns--;
@@ -485,7 +512,8 @@ ops_make(struct plx_recv_pool *pool)
 	char *buf;
 
 	pool->lacking = rte_zmalloc("plx_recv_pool", conf->max_conns * sizeof(pool->lacking[0]), 0);
-	if (pool->lacking == NULL)
+	pool->dead = rte_zmalloc("plx_recv_pool", conf->nb_recvs * sizeof(pool->dead[0]), 0);
+	if (pool->lacking == NULL || pool->dead == NULL)
 		return -ENOMEM;
 	pool->ops = rte_zmalloc("plx_recv_pool", 2 * conf->nb_recvs * sizeof(pool->ops[0]), 0);
 	if (pool->ops == NULL)
@@ -525,6 +553,7 @@ ops_unmake(struct plx_recv_pool *pool)
 		plx_region_destroy(pool->memory);
 	rte_free(pool->ops);
 	rte_free(pool->lacking);
+	rte_free(pool->dead);
 }
 
 static int

@@ -368,6 +368,34 @@ messages_of_a_dead_connection_are_not_credited_to_one_of_the_same_number(void **
 	farm_break(&farm);
 }
 
+static void
+ops_held_of_a_dead_connection_are_not_counted_off_one_of_the_same_number(void **state)
+{
+	for (int srq = 0; srq < 2; srq++) {
+		uint32_t qp_num;
+
+		needs_loopback();
+		farm_make(&farm, &(struct farm_conf){.device = farm_loopback("qpn=reuse"), .nb_pairs = 1, .nb_cqe = 256,
+			.pool = {.nb_recvs = 16, .no_srq = srq == 0, .per_conn = 4, .max_conns = 4}});
+		qp_num = farm.pairs[0].server->sq.qp_num;
+		farm.hold = true;
+		exchange(1, 3);
+		farm_close(&farm, 0);
+		farm_until(&farm, plx_conn_group_nb_conns(farm.group) == 0);
+		for (unsigned int i = 0; i < 3; i++) {
+			assert_true(farm_connect(&farm, 1));
+			assert_int_not_equal(farm.pairs[1].server->sq.qp_num, qp_num);
+			assert_int_equal(plx_recv_pool_give(farm.pool, farm.held[--farm.nb_held]), 0);
+			farm_close(&farm, 1);
+			farm_until(&farm, plx_conn_group_nb_conns(farm.group) == 0);
+		}
+		farm.hold = false;
+		assert_true(farm_connect(&farm, 1)); /* now there is nothing to mix up */
+		assert_int_equal(farm.pairs[1].server->sq.qp_num, qp_num);
+		farm_break(&farm);
+	}
+}
+
 /** case 16.9 */
 static void
 the_budget_of_a_dead_connection_is_there_for_the_next(void **state)
@@ -428,6 +456,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(connections_come_and_go_whether_or_not_the_last_wqe_is_told),
 	cmocka_unit_test(a_last_wqe_before_during_and_after_a_close_is_harmless),
 	cmocka_unit_test(messages_of_a_dead_connection_are_not_credited_to_one_of_the_same_number),
+	cmocka_unit_test(ops_held_of_a_dead_connection_are_not_counted_off_one_of_the_same_number),
 	cmocka_unit_test(the_budget_of_a_dead_connection_is_there_for_the_next),
 	cmocka_unit_test(two_devices_that_give_the_same_numbers_are_told_apart),
 };
