@@ -163,7 +163,7 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 	conn_update_limit(conn, q);
 }
 
-/** A word that is a connection; a close is the only one that nothing counts, for without it there is none. */
+/** A word that is a connection, to close or to drain. Nothing counts a close: there is no other before it is taken. */
 static void
 take_conn(uintptr_t word)
 {

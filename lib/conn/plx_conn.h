@@ -154,7 +154,7 @@ struct plx_conn {
 	struct plx_op_list held;       /**< held back for the next post */
 	uint32_t nb_queued; /**< atomic: taken from elsewhere, or about to be, not posted yet */
 	uint32_t max_queued;
-	uint32_t nb_words; /**< atomic: requests from elsewhere, on their way to the owner or about to be */
+	uint32_t nb_words; /**< atomic: drain requests from elsewhere, on their way to the owner or about to be */
 	bool in_waiters; /**< linked in the group's list of connections with waiting ops */
 	bool closing;	 /**< atomic: somebody asked for it */
 	bool draining;	 /**< atomic: likewise */
