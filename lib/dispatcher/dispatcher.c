@@ -151,7 +151,7 @@ plx_dispatcher_create(const struct plx_dispatcher_conf *conf)
 		err = plx_op_deadlines_init(&d->deadlines, d->pool->nb_slots, pool.socket_id);
 	if (err == 0)
 		return d;
-	PLX_LOG(ERR, "dispatcher %s: no lanes for %u homes of %u ops: %s", d->name, conf->nb_homes,
+	PLX_LOG(ERR, "dispatcher %s: no lanes or no room for deadlines, %u homes of %u ops: %s", d->name, conf->nb_homes,
 		d->pool->nb_slots, rte_strerror(-err));
 	homes_free(d);
 	plx_lane_destroy(d->inbox);
