@@ -100,17 +100,24 @@ conn_group_expire(struct plx_conn_group *group)
 
 /* ---- cancel -------------------------------------------------------------------------------- */
 
-/** On an op that may be anybody's by now, the word is the owner's all the same; out of ASan's sight. */
+/** On an op that may be anybody's by now, the mark is the owner's all the same; out of ASan's sight. */
 static __attribute__((noinline, no_sanitize_address)) void
-mark_cancelled(struct plx_op *op, uint64_t id)
+mark_cancelled(struct plx_dispatcher *d, struct plx_op *op, uint64_t id)
 {
-	__atomic_store_n(&op->cancel_gen, (uint32_t)(id >> 32), __ATOMIC_RELAXED);
+	op->cancel_gen = (uint32_t)(id >> 32);
+	d->nb_marked += !op->cancel_marked;
+	op->cancel_marked = true;
 }
 
+/** Whether @p op, which comes from elsewhere, is to be cancelled. A mark that came too late for an earlier use goes, too. */
 static bool
-is_marked(const struct plx_op *op)
+take_mark(struct plx_dispatcher *d, struct plx_op *op)
 {
-	return __atomic_load_n(&op->cancel_gen, __ATOMIC_RELAXED) == plx_op_generation(op);
+	if (!op->cancel_marked)
+		return false;
+	op->cancel_marked = false;
+	d->nb_marked--;
+	return op->cancel_gen == plx_op_generation(op);
 }
 
 /**
@@ -134,8 +141,7 @@ cancel_here(struct plx_dispatcher *d, struct plx_conn_group *group, uint64_t id)
 	if (can_give_up(op, word, id)) {
 		give_up(d, op, word, PLX_ST_CANCELLED);
 	} else if (group != NULL && word != id && word != plx_op_watched(id) && plx_dispatcher_in_device(d, id)) {
-		group->has_cancelled_early = true;
-		mark_cancelled(op, id);
+		mark_cancelled(d, op, id);
 	}
 }
 
@@ -171,9 +177,9 @@ plx_conn_cancel(struct plx_conn *conn, uint64_t id)
 
 /** PLX_ST_SUCCESS: it is to be posted. The clock is read for the first that has a deadline, *now being 0 before. */
 static enum plx_status
-fate_of(const struct plx_conn *conn, const struct plx_op *op, uint64_t *now)
+fate_of(const struct plx_conn *conn, struct plx_op *op, uint64_t *now)
 {
-	if (conn->group->has_cancelled_early && is_marked(op))
+	if (conn->dispatcher->nb_marked != 0 && take_mark(conn->dispatcher, op))
 		return PLX_ST_CANCELLED;
 	if (!(op->attention & PLX_OP_OWN_MORE) || op->deadline == 0)
 		return PLX_ST_SUCCESS;

@@ -35,7 +35,6 @@ struct plx_conn_group {
 	struct conn_list closing; /**< linked by next_closing */
 	struct plx_conn *failed;  /**< linked by next_failed */
 	bool turning;		  /**< plx_conn_group_once() is running */
-	bool has_cancelled_early; /**< an op was to be cancelled before it came here: each that comes is looked at */
 	uint32_t told;		  /**< atomic: GROUP_TOLD_*, by the control thread */
 	bool cq_lost;		  /**< completions of the CQ are lost; owner writes, atomic */
 	bool lost;		  /**< the device is; likewise */

@@ -99,7 +99,7 @@ struct plx_dispatcher_stats {
 /** In detours: ops wait on the early list. */
 #define PLX_DISPATCHER_EARLY 0x10000
 
-/** Read `pool`, leave the rest alone; here because deliver is inline. */
+/** Read `pool`, leave the rest alone (lib/conn has early, deadlines and nb_marked too); here because deliver is inline. */
 struct plx_dispatcher {
 	/* Stands still: every lcore reads it. */
 	struct plx_op_pool *pool;
@@ -117,6 +117,7 @@ struct plx_dispatcher {
 	struct plx_op_list early; /**< completed during a post; or later, but these come first */
 	struct plx_dispatcher_stats stats;
 	struct plx_op_deadlines deadlines; /**< of the ops that connections have taken */
+	uint32_t nb_marked; /**< ops that connections are to cancel when they come from elsewhere */
 
 	/* Stands still. */
 	struct plx_home *home_of[RTE_MAX_LCORE] __rte_cache_aligned;

@@ -42,7 +42,6 @@ plx_op_init(struct plx_op *op, struct plx_op_pool *pool, uint64_t id)
 	op->wr.sg_list = &op->sge;
 	op->cb = plx_op_polled;
 	op->home = PLX_HOME_ANY;
-	op->cancel_gen = UINT32_MAX; /* far from the first ones */
 	plx_op_leave_queue(op);
 	op->pool = pool;
 }

@@ -152,7 +152,7 @@ struct plx_op {
 	uint32_t deadline_at; /**< owner: its place among the deadlines, from 1; 0: none */
 	uint64_t deadline;    /**< ns of CLOCK_MONOTONIC; 0: none */
 	uint32_t cancel_gen;  /**< owner: the generation to be cancelled when it comes from another lcore */
-	uint32_t reserved2;
+	bool cancel_marked;   /**< owner: cancel_gen is one, and counted (nb_marked) */
 
 	/* Line 3: the op's own SGE list, then the application's private bytes. */
 	struct plx_sge sges[PLX_OP_SGES];

@@ -169,6 +169,30 @@ waiting_and_held_ops_are_cancelled_and_never_posted(void **state)
 	rig_close(&rig, conn);
 }
 
+/** A cancel that comes when its op is on its way home cannot know that: what it leaves goes with the op's next use. */
+static void
+cancel_that_came_too_late_leaves_nothing(void **state)
+{
+	struct plx_conn *conn = rig_conn(&rig, 4, WORKER, true);
+
+	count.keep = true;
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+	for (unsigned int i = 1; i <= 2; i++) {
+		assert_int_equal(submit_as(WORKER, conn, ops, 1), 1);
+		rig_turn(&rig);
+		assert_int_equal(rig.d->nb_marked, 0);
+		fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS);
+		rig_turn(&rig);
+		assert_int_equal(cancel_as(OWNER, conn, plx_op_id(ops[0])), 0);
+		assert_int_equal(rig.d->nb_marked, 1);
+		rig_home_turn(&rig, WORKER);
+		assert_int_equal(count.by_status[PLX_ST_SUCCESS], i);
+		assert_int_equal(plx_op_again(ops[0]), 0);
+	}
+	assert_int_equal(plx_op_put(ops[0]), 0);
+	rig_close(&rig, conn);
+}
+
 static void
 ids_that_are_over_or_nobodys_harm_nobody(void **state)
 {
@@ -316,6 +340,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(home_and_alien_cancel_through_the_owner),
 	CASE(cancel_that_overtakes_its_op_meets_it_when_it_comes),
 	CASE(waiting_and_held_ops_are_cancelled_and_never_posted),
+	CASE(cancel_that_came_too_late_leaves_nothing),
 	CASE(ids_that_are_over_or_nobodys_harm_nobody),
 	CASE(ids_of_ops_that_are_no_connections_change_nothing),
 	CASE(callback_may_cancel_what_came_from_elsewhere_beside_it),
