@@ -122,13 +122,13 @@ take_mark(struct plx_dispatcher *d, struct plx_op *op)
 
 /**
  * As the device word @p word tells, @p op is the owner's to settle, and its use @p id is not settled yet. An op posted by
- * hand, or on an SRQ, is in no connection's books: those stay as they are.
+ * hand, or on an SRQ, is in no connection's books: those stay as they are. A pool's receive would be lost to its connection.
  */
 static bool
 can_give_up(const struct plx_op *op, uint64_t word, uint64_t id)
 {
 	return (word == id || word == plx_op_queued(id) || (word == plx_op_watched(id) && !plx_op_is_split(op))) &&
-	       plx_op_queue_conn(op->queue) != NULL;
+	       plx_op_queue_conn(op->queue) != NULL && op->cb != recv_pool_completed;
 }
 
 /** @p group is NULL for a connection that was attached: nothing comes to it from elsewhere. */

@@ -60,7 +60,8 @@ struct plx_recv_pool_conf {
 	 * not is waited for in vain each time. Needs the group's events.
 	 */
 	bool last_wqe;
-	plx_op_cb_t cb; /**< a message; not for receives that are flushed. The op is held until it is given back */
+	/** A message, or one that the device says went wrong; not for receives that are flushed. The op is held until given back. */
+	plx_op_cb_t cb;
 	void *arg;
 };
 
@@ -90,6 +91,7 @@ int plx_recv_pool_destroy(struct plx_recv_pool *pool);
 
 /**
  * Give back an op that the callback was given: it is posted again. Do not prepare it for something else in between.
+ * While it is posted plx_conn_cancel() changes nothing.
  * 0, or -EAGAIN: from another lcore than the owner, and the lane to it is full: try again; -EBUSY: it is
  * not held. Any thread.
  */

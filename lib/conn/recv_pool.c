@@ -211,55 +211,64 @@ serve_lacking(struct plx_recv_pool *pool)
 	}
 }
 
-/** Owner, under the lock, where each connection has its own: @p who has one less. */
 static void
-own_keep(struct plx_recv_pool *pool, struct plx_op_shared_who *who, struct plx_op *op)
+refill_if_low(struct plx_recv_pool *pool)
 {
-	if (who == NULL)
-		dead_returned(pool, op->qp_num);
-	else if (who->nb_held-- == pool->depth)
-		lacks(pool, plx_op_queue_conn(who->queue));
-	keep(pool, op);
-	serve_lacking(pool);
-}
-
-/** Back to the one it came from, if that has the others and can take it. */
-static void
-own_take_back(struct plx_recv_pool *pool, struct plx_op_shared_who *who, struct plx_op *op)
-{
-	if (who != NULL && who->nb_held == pool->depth && conn_post(who, op))
-		return;
-	pthread_mutex_lock(&pool->group->lock);
-	own_keep(pool, who, op);
-	pthread_mutex_unlock(&pool->group->lock);
-}
-
-/** Owner: @p op is PREPARED; @p qp_num is the one that it had completed on. */
-static void
-take_back(struct plx_recv_pool *pool, struct plx_op *op, uint32_t qp_num)
-{
-	struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, qp_num);
-
-	if (pool->srq == NULL) {
-		own_take_back(pool, who, op);
-		return;
-	}
-	if (who != NULL) {
-		who->nb_held--;
-	} else {
-		pthread_mutex_lock(&pool->group->lock);
-		dead_returned(pool, qp_num);
-		pthread_mutex_unlock(&pool->group->lock);
-	}
-	keep(pool, op);
 	if (posted(pool) < pool->conf.low_water || pool->nb_unposted >= PLX_POST_BURST)
 		refill(pool);
+}
+
+/** Owner, under the lock: @p op is PREPARED; its qp_num is the one that it had completed on. */
+static void
+returned(struct plx_recv_pool *pool, struct plx_op *op)
+{
+	struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, op->qp_num);
+
+	if (who == NULL)
+		dead_returned(pool, op->qp_num);
+	else if (who->nb_held-- == pool->depth && pool->srq == NULL)
+		lacks(pool, plx_op_queue_conn(who->queue));
+	keep(pool, op);
+	if (pool->srq == NULL)
+		serve_lacking(pool);
+	else
+		refill_if_low(pool);
+}
+
+/**
+ * The same without the lock, for the usual case: its connection is there, and if each has its own it has the others and can
+ * take it.
+ */
+static bool
+returned_at_once(struct plx_recv_pool *pool, struct plx_op *op)
+{
+	struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, op->qp_num);
+
+	if (who == NULL)
+		return false;
+	if (pool->srq == NULL)
+		return who->nb_held == pool->depth && conn_post(who, op);
+	who->nb_held--;
+	keep(pool, op);
+	refill_if_low(pool);
+	return true;
+}
+
+/** Owner: @p op is PREPARED. */
+static void
+take_back(struct plx_recv_pool *pool, struct plx_op *op)
+{
+	if (returned_at_once(pool, op))
+		return;
+	pthread_mutex_lock(&pool->group->lock);
+	returned(pool, op);
+	pthread_mutex_unlock(&pool->group->lock);
 }
 
 void
 recv_pool_back(struct plx_op *op)
 {
-	take_back(plx_container_of(plx_op_shared_of(op->queue), struct plx_recv_pool, shared), op, op->qp_num);
+	take_back(plx_container_of(plx_op_shared_of(op->queue), struct plx_recv_pool, shared), op);
 }
 
 int
@@ -271,7 +280,7 @@ plx_recv_pool_give(struct plx_recv_pool *pool, struct plx_op *op)
 	if (plx_op_again(op) != 0)
 		return -EBUSY;
 	if (rte_lcore_id() == group->dispatcher->owner) {
-		take_back(pool, op, op->qp_num);
+		take_back(pool, op);
 		return 0;
 	}
 	op->queue = &pool->shared.queue; /* which says that it comes back */
@@ -322,24 +331,22 @@ park(struct plx_recv_pool *pool, struct plx_op *op)
 	owner_tell(pool);
 }
 
-/** Callback of receives that are a connection's own: those that were flushed are nobody's message. */
-static void
-own_completed(struct plx_op *op, void *arg)
+static bool
+is_nobodys(const struct plx_op *op)
+{
+	return op->status == PLX_ST_WR_FLUSH_ERR || op->status == PLX_ST_STOPPED || op->status == PLX_ST_CONN_LOST ||
+	       op->status == PLX_ST_POST_FAILED;
+}
+
+void
+recv_pool_completed(struct plx_op *op, void *arg)
 {
 	struct plx_recv_pool *pool = arg;
 
-	switch (op->status) {
-	case PLX_ST_WR_FLUSH_ERR:
-	case PLX_ST_STOPPED:
-	case PLX_ST_CONN_LOST:
-	case PLX_ST_POST_FAILED:
-		if (plx_recv_pool_give(pool, op) == -EAGAIN)
-			park(pool, op);
-		break;
-	default:
+	if (__builtin_expect(op->status == PLX_ST_SUCCESS, 1) || !is_nobodys(op))
 		pool->conf.cb(op, pool->conf.arg);
-		break;
-	}
+	else if (plx_recv_pool_give(pool, op) == -EAGAIN)
+		park(pool, op);
 }
 
 /* ---- the owner's turn ------------------------------------------------------------------------ */
@@ -351,7 +358,7 @@ recv_pool_heed(struct plx_recv_pool *pool)
 
 	while ((op = plx_op_list_take(&pool->parked)) != NULL) {
 		plx_op_again(op);
-		own_keep(pool, plx_op_shared_find(&pool->shared, op->qp_num), op);
+		returned(pool, op);
 	}
 	serve_lacking(pool);
 	if (__atomic_exchange_n(&pool->told, 0, __ATOMIC_RELAXED) == 0)
@@ -531,8 +538,7 @@ ops_make(struct plx_recv_pool *pool)
 				pool->group->dispatcher->name, pool->nb_ops, conf->nb_recvs);
 			return -EAGAIN;
 		}
-		plx_op_prep_recv(op, buf, conf->buf_len, pool->memory->lkey, pool->srq != NULL ? conf->cb : own_completed,
-			pool->srq != NULL ? conf->arg : pool);
+		plx_op_prep_recv(op, buf, conf->buf_len, pool->memory->lkey, recv_pool_completed, pool);
 		pool->ops[pool->nb_ops] = op;
 		keep(pool, op);
 	}

@@ -223,6 +223,50 @@ who_never_gives_back_does_not_starve_a_newcomer(void **state)
 }
 
 static void
+a_receive_that_was_flushed_is_nobodys_message(void **state)
+{
+	for (int srq = 0; srq < 2; srq++) {
+		farm_make(&farm, &(struct farm_conf){.fault = "error WR_FLUSH_ERR recv 2", .nb_pairs = 1,
+			.pool = {.nb_recvs = 8, .no_srq = srq == 0, .per_conn = 8, .max_conns = 1}});
+		exchange(1, 1);
+		assert_int_equal(farm_send(&farm, 0), 0);
+		farm_until(&farm, farm.pairs[0].sent_ok == 2);
+		for (unsigned int i = 0; i < 100; i++)
+			farm_turn(&farm);
+		assert_int_equal(farm.arrived, 1);
+		if (srq != 0)
+			assert_int_equal(farm_stats(&farm).posted + farm_stats(&farm).unposted, 8); /* it serves again */
+		for (unsigned int i = 0; i < 6; i++) {
+			assert_int_equal(farm_send(&farm, 0), 0);
+			farm_until(&farm, farm.arrived == 2 + i);
+		}
+		farm_break(&farm);
+		assert_int_equal(farm.wrong, 0);
+	}
+}
+
+/** An id of an op may be named by anybody; who has named a pool's leaves a connection without it, and a buffer in two hands. */
+static void
+receives_of_a_pool_are_not_cancelled(void **state)
+{
+	for (int srq = 0; srq < 2; srq++) {
+		struct plx_op *op;
+
+		farm_make(&farm, &(struct farm_conf){.nb_pairs = 1,
+			.pool = {.nb_recvs = 1, .no_srq = srq == 0, .per_conn = 1, .max_conns = 1}});
+		farm.hold = true;
+		exchange(1, 1);
+		op = farm.held[0];
+		farm.hold = false;
+		farm_give(&farm);
+		assert_int_equal(plx_conn_cancel(farm.pairs[0].server, plx_op_id(op)), 0);
+		exchange(1, 3);
+		farm_break(&farm);
+		assert_int_equal(farm.wrong, 0);
+	}
+}
+
+static void
 a_pool_in_use_is_not_destroyed(void **state)
 {
 	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .pool = {.nb_recvs = 8}});
@@ -450,6 +494,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_queue_is_filled_with_and_without_the_limit_event),
 	cmocka_unit_test(what_was_never_posted_comes_in_when_few_are_left),
 	cmocka_unit_test(who_never_gives_back_does_not_starve_a_newcomer),
+	cmocka_unit_test(a_receive_that_was_flushed_is_nobodys_message),
+	cmocka_unit_test(receives_of_a_pool_are_not_cancelled),
 	cmocka_unit_test(a_pool_in_use_is_not_destroyed),
 	cmocka_unit_test(a_pool_whose_queue_cannot_be_destroyed_stays_whole),
 	cmocka_unit_test(connections_on_a_shared_queue_post_no_receives),
