@@ -228,16 +228,6 @@ serve_waiters(struct plx_conn_group *group)
 
 /* ---- closes -------------------------------------------------------------------------------- */
 
-void
-conn_group_add_failed(struct plx_conn_group *group, struct plx_conn *conn)
-{
-	if (conn->in_failed)
-		return;
-	conn->in_failed = true;
-	conn->next_failed = group->failed;
-	group->failed = conn;
-}
-
 static unsigned int
 serve_failed(struct plx_conn_group *group)
 {

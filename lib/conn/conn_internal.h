@@ -264,9 +264,6 @@ void conn_fail_unposted(struct plx_conn *conn);
 /** op_queue's failed. */
 void conn_failed(struct plx_op_queue *q, const struct plx_op *op, const struct plx_wc *wc);
 
-/** Have conn_fail_once() called for @p conn in the next turn. */
-void conn_group_add_failed(struct plx_conn_group *group, struct plx_conn *conn);
-
 /** Tell what conn_failed() has noted. */
 void conn_fail_once(struct plx_conn *conn);
 
