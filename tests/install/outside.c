@@ -85,7 +85,7 @@ main(int argc, char **argv)
 	d_conf.pool.socket_id = SOCKET_ID_ANY;
 	struct plx_dispatcher *d = plx_dispatcher_create(&d_conf);
 	MADE(d);
-	struct plx_conn_group_conf group_conf = {"outside", d, cq, control};
+	struct plx_conn_group_conf group_conf = {"outside", d, cq, control, NULL};
 	struct plx_conn_group *group = plx_conn_group_create(&group_conf);
 	MADE(group);
 	struct plx_poller_conf poller_conf = {"outside", 0, false};

@@ -33,7 +33,8 @@ class plx_dispatcher_conf(Structure):
 
 
 class plx_conn_group_conf(Structure):
-    _fields_ = [('name', c_char_p), ('dispatcher', c_void_p), ('cq', c_void_p), ('control', c_void_p)]
+    _fields_ = [('name', c_char_p), ('dispatcher', c_void_p), ('cq', c_void_p), ('control', c_void_p),
+                ('events', c_void_p)]
 
 
 class plx_poller_conf(Structure):
@@ -60,7 +61,7 @@ class plx_qp_addr(Structure):
 class plx_conn_conf(Structure):
     _fields_ = [('group', c_void_p), ('pd', c_void_p), ('cap', plx_qp_cap), ('path', plx_qp_path), ('home', c_uint),
                 ('drain_ms', c_uint), ('max_queued', c_uint), ('closed_cb', c_void_p), ('lost_cb', c_void_p),
-                ('arg', c_void_p)]
+                ('failed_cb', c_void_p), ('drained_cb', c_void_p), ('arg', c_void_p), ('recv_pool', c_void_p)]
 
 
 class plx_view(Structure):
@@ -74,7 +75,7 @@ class plx_result(Structure):
 
 
 STRUCTS = [s for s in list(globals().values()) if isinstance(s, type) and issubclass(s, Structure) and s is not Structure]
-CLOSED = 3  # enum plx_conn_state
+CLOSED = 4  # enum plx_conn_state
 ACCESS_LOCAL_WRITE = 1
 SOCKET_ID_ANY = -1
 LEN = 64
