@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "fake_device.h"
 #include "plx_fault.h"
@@ -193,6 +194,7 @@ device_without_events_stays_without(void **state)
 	struct plx_event event;
 
 	fake = fake_open();
+	close(fake->event_fd);
 	fake->event_fd = -1;
 	dev = plx_fault_wrap(&fake->base, "raise qp_fatal 1");
 	assert_int_equal(plx_device_event_fd(dev), -ENOTSUP);
