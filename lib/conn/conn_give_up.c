@@ -120,6 +120,15 @@ take_mark(struct plx_dispatcher *d, struct plx_op *op)
 	return op->cancel_gen == plx_op_generation(op);
 }
 
+/** Of an op in flight, whose connection lives. Not inlined: gcc 12 then sees a queue of a connection that is NULL. */
+static __attribute__((noinline)) bool
+is_of_a_pool(const struct plx_op *op)
+{
+	const struct plx_conn *conn = plx_op_queue_conn(op->queue);
+
+	return op->wr.opcode == PLX_OPCODE_RECV && conn->recv_pool != NULL;
+}
+
 /**
  * As the device word @p word tells, @p op is the owner's to settle, and its use @p id is not settled yet. An op posted by
  * hand, or on an SRQ, is in no connection's books: those stay as they are. A pool's receive would be lost to its connection.
@@ -128,7 +137,7 @@ static bool
 can_give_up(const struct plx_op *op, uint64_t word, uint64_t id)
 {
 	return (word == id || word == plx_op_queued(id) || (word == plx_op_watched(id) && !plx_op_is_split(op))) &&
-	       plx_op_queue_conn(op->queue) != NULL && op->cb != recv_pool_completed;
+	       plx_op_queue_conn(op->queue) != NULL && !is_of_a_pool(op);
 }
 
 /** @p group is NULL for a connection that was attached: nothing comes to it from elsewhere. */

@@ -109,8 +109,6 @@ bool recv_pool_tell(struct plx_recv_pool *pool, uint64_t id);
 void recv_pool_heed(struct plx_recv_pool *pool);
 /** Owner: @p op, one of the pool's, was given back on another lcore. */
 void recv_pool_back(struct plx_op *op);
-/** The callback of all its ops, and what they are known by: what was flushed is nobody's message and is given back. */
-void recv_pool_completed(struct plx_op *op, void *pool);
 /** Under the group's lock: @p conn is complete and wants its first receives, where each connection has its own. */
 void recv_pool_expects(struct plx_conn *conn);
 /** Serve who wants some: here on the owner, else in its next turn. */

@@ -338,8 +338,9 @@ is_nobodys(const struct plx_op *op)
 	       op->status == PLX_ST_POST_FAILED;
 }
 
-void
-recv_pool_completed(struct plx_op *op, void *arg)
+/** The callback of all its ops: what was flushed is nobody's message and is given back. */
+static void
+completed(struct plx_op *op, void *arg)
 {
 	struct plx_recv_pool *pool = arg;
 
@@ -538,7 +539,7 @@ ops_make(struct plx_recv_pool *pool)
 				pool->group->dispatcher->name, pool->nb_ops, conf->nb_recvs);
 			return -EAGAIN;
 		}
-		plx_op_prep_recv(op, buf, conf->buf_len, pool->memory->lkey, recv_pool_completed, pool);
+		plx_op_prep_recv(op, buf, conf->buf_len, pool->memory->lkey, completed, pool);
 		pool->ops[pool->nb_ops] = op;
 		keep(pool, op);
 	}
