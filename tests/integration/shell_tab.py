@@ -12,6 +12,7 @@ import pty
 import re
 import select
 import sys
+import termios
 import time
 
 
@@ -21,6 +22,12 @@ class Session:
         if self.pid == 0:
             os.execl(program, program)
         self.wait_for("plx>>")
+        # rte_cmdline prints its prompt before it turns the echo off.
+        deadline = time.monotonic() + 60
+        while termios.tcgetattr(self.fd)[3] & termios.ECHO:
+            if time.monotonic() > deadline:
+                sys.exit("the terminal still echoes")
+            time.sleep(0.01)
 
     def wait_for(self, pattern):
         """All bytes up to and with the first match of the pattern."""
