@@ -13,9 +13,10 @@
 
 #include "soft_srq.h"
 
-struct taken {
+/** A receive with room for its list. */
+union taken {
 	struct soft_rqe rqe;
-	struct plx_sge sges[2];
+	char room[sizeof(struct soft_rqe) + 2 * sizeof(struct plx_sge)];
 };
 
 static struct soft_srq srq;
@@ -56,7 +57,7 @@ static void
 receives_come_out_whole_and_in_order_over_many_laps(void **state)
 {
 	uint64_t in = 1, out = 1;
-	struct taken taken;
+	union taken taken;
 
 	for (int lap = 0; lap < 20; lap++) {
 		for (int i = 0; i < 5; i++)
@@ -79,7 +80,7 @@ more_sges_than_granted_are_refused(void **state)
 {
 	struct plx_sge sges[3] = {0};
 	struct plx_wr wr = {.sg_list = sges, .num_sge = 3};
-	struct taken taken;
+	union taken taken;
 
 	assert_int_equal(soft_srq_push(&srq, &wr), -EINVAL);
 	assert_false(soft_srq_take(&srq, &taken.rqe));
@@ -88,7 +89,7 @@ more_sges_than_granted_are_refused(void **state)
 static void
 limit_fires_once_when_fewer_are_left(void **state)
 {
-	struct taken taken;
+	union taken taken;
 
 	for (int round = 0; round < 3; round++) {
 		while (push(1) == 0)
@@ -121,7 +122,7 @@ static void *
 take_main(void *arg)
 {
 	struct taker *taker = arg;
-	struct taken taken;
+	union taken taken;
 
 	for (;;) {
 		bool last = __atomic_load_n(&all_pushed, __ATOMIC_ACQUIRE);
