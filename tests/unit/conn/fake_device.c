@@ -245,7 +245,7 @@ fake_to_error(struct plx_qp *qp)
 {
 	struct fake_device *dev = fake_device(qp->dev);
 
-	dev->nb_to_error++;
+	__atomic_fetch_add(&dev->nb_to_error, 1, __ATOMIC_RELEASE); /* the control thread's; tests look */
 	dev->verb_thread = pthread_self();
 	if (dev->fail_to_error)
 		return -EIO;
