@@ -34,13 +34,6 @@ holds_all(const struct fault_rule *rule)
 	       rule->which.first == 1 && rule->which.last == UINT64_MAX;
 }
 
-/** Whether of one CQE that enters two may leave. */
-static bool
-grows(const struct fault_rule *rule)
-{
-	return rule->action == FAULT_DUP || rule->action == FAULT_SWAP || rule->action == FAULT_REPLAY;
-}
-
 /** Whether the ring at index @p i fills with what passes: those of the other rules never hold more than they must. */
 static bool
 fills(const struct fault_script *script, unsigned int i)
@@ -62,7 +55,7 @@ fault_room(const struct fault_cq *cq, unsigned int from)
 			least = RTE_MIN(least, ring->size - fault_ring_used(ring));
 		if (i == script->nb_rules || holds_all(&script->rules[i]))
 			break;
-		nb_grows += grows(&script->rules[i]);
+		nb_grows += fault_grows(script->rules[i].action);
 	}
 	return least >> nb_grows;
 }

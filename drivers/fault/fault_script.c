@@ -50,12 +50,6 @@ form_find(const struct fault_word *word)
 	return NULL;
 }
 
-static bool
-grows(enum fault_action action)
-{
-	return action == FAULT_DUP || action == FAULT_SWAP || action == FAULT_REPLAY;
-}
-
 /** How many rules of @p script are like @p action: grow CQEs, or number QPs. */
 static unsigned int
 alike(const struct fault_script *script, enum fault_action action)
@@ -65,7 +59,7 @@ alike(const struct fault_script *script, enum fault_action action)
 	for (unsigned int i = 0; i < script->nb_rules; i++) {
 		enum fault_action other = script->rules[i].action;
 
-		n += grows(action) ? grows(other) : other == action;
+		n += fault_grows(action) ? fault_grows(other) : other == action;
 	}
 	return n;
 }
@@ -85,7 +79,7 @@ parse_rule(struct fault_parser *p, struct fault_script *script)
 					 "in_err, delay, qpn, event or raise");
 	if (script->nb_rules == FAULT_RULES_MAX)
 		return fault_expected(p, "at most 16 rules");
-	if (grows(form->action) && alike(script, form->action) == FAULT_GROWS_MAX)
+	if (fault_grows(form->action) && alike(script, form->action) == FAULT_GROWS_MAX)
 		return fault_expected(p, "at most 4 rules of dup, swap and replay");
 	if (form->action == FAULT_QPN && alike(script, form->action) != 0)
 		return fault_expected(p, "one qpn");

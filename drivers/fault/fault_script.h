@@ -53,6 +53,13 @@ enum fault_action {
 	FAULT_RAISE,
 };
 
+/** Whether of one CQE that enters a rule two may leave: FAULT_GROWS_MAX counts these, and so do the rings. */
+static inline bool
+fault_grows(enum fault_action action)
+{
+	return action == FAULT_DUP || action == FAULT_SWAP || action == FAULT_REPLAY;
+}
+
 /** What CQEs a rule is about. */
 enum fault_object { FAULT_ANY, FAULT_OK, FAULT_ERR, FAULT_SENT, FAULT_RECEIVED };
 
