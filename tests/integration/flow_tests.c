@@ -18,17 +18,11 @@
 
 static struct flow flow;
 
-static bool
-fast_device(void)
-{
-	return strncmp(plx_test_device(), "loopback", 8) == 0;
-}
-
 /** Steps of one of several runs. */
 static uint64_t
 steps(unsigned int nb_runs)
 {
-	return (fast_device() ? plx_test_scale() / 2 : 4000) / nb_runs;
+	return (plx_test_device_is_fast() ? plx_test_scale() / 2 : 4000) / nb_runs;
 }
 
 static void
@@ -117,7 +111,7 @@ full_cq_holds_what_the_formula_says(void **state)
 {
 	struct plx_poller_stats polled;
 
-	plx_test_needs(fast_device(), "a device that completes while it is posted to");
+	plx_test_needs(plx_test_device_is_fast(), "a device that completes while it is posted to");
 	flow_make(&flow, &(struct flow_conf){.send_depth = 6, .recv_depth = 6, .max_queued = 1});
 	flow.quiet = true;
 	for (unsigned int i = 0; i < 12; i++)

@@ -18,17 +18,10 @@
 
 static struct stack stack;
 
-/** Whether the device is the in-process one, where a million ops take a second. */
-static bool
-fast_device(void)
-{
-	return strncmp(plx_test_device(), "loopback", 8) == 0;
-}
-
 static uint64_t
 rounds(void)
 {
-	return fast_device() ? plx_test_scale() : 2000;
+	return plx_test_device_is_fast() ? plx_test_scale() : 2000;
 }
 
 /** A thread that submits its share of sends over all pairs, round robin. */
@@ -122,7 +115,7 @@ each_op_settles_once_while_completions_are_lost_doubled_and_late(void **state)
 static void
 closes_from_everywhere_under_traffic_settle_each_op_once(void **state)
 {
-	for (unsigned int round = 0; round < (fast_device() ? 20 : 2); round++) {
+	for (unsigned int round = 0; round < (plx_test_device_is_fast() ? 20 : 2); round++) {
 		struct submitter share = {.s = &stack, .nb = UINT64_MAX};
 		pthread_t thread;
 
@@ -188,7 +181,7 @@ all_connections_share_one_kernel_cq_with_two_users_per_qp(void **state)
 {
 	unsigned int users = 0;
 
-	plx_test_needs(!fast_device(), "a kernel RDMA device");
+	plx_test_needs(!plx_test_device_is_fast(), "a kernel RDMA device");
 	stack_start(&stack, plx_test_device(),
 		&(struct stack_conf){.nb_pairs = 8, .depth = 16, .nb_ops = 1024, .home = WORKER});
 	assert_int_equal(kernel_cqs(&users), 1);

@@ -56,3 +56,9 @@ plx_test_device_set(const char *name)
 {
 	device = name;
 }
+
+bool
+plx_test_device_is_fast(void)
+{
+	return strncmp(plx_test_device(), "loopback", 8) == 0;
+}

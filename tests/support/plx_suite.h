@@ -66,6 +66,8 @@ enum plx_suite_result plx_suite_run(const struct plx_suite *suite);
 /** The device for suites that run on one, "loopback0" unless set: NAME[,key=value...]. */
 const char *plx_test_device(void);
 void plx_test_device_set(const char *device);
+/** Whether that is the in-process one, where a million ops take a second. */
+bool plx_test_device_is_fast(void);
 
 /** At the end of a test file: PLX_TEST_SUITE(room, name, table[, .field = value...]). */
 #define PLX_TEST_SUITE(room_, name_, table, ...)                                                             \
