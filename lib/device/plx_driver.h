@@ -108,8 +108,9 @@ struct plx_driver {
 int plx_device_register(const struct plx_driver *driver);
 
 /**
- * Make @p dev usable though no registered driver opened it (a wrapper such as drivers/fault): names it and fills
- * the empty slots, gives it a guid if it has none. plx_device_open() does this for a driver.
+ * Make @p dev, zeroed but for what its driver has set, usable though no registered driver opened it (a wrapper such
+ * as drivers/fault): names it, fills the empty slots, gives it a guid if it has none. plx_device_open() does this for
+ * a driver.
  */
 void plx_device_init(struct plx_device *dev, const struct plx_driver *driver, const char *name);
 

@@ -76,7 +76,7 @@ static const struct plx_driver empty_driver = {.name = "empty"};
 static void
 empty_slots_refuse(void **state)
 {
-	struct plx_device dev;
+	struct plx_device dev = {0};
 	struct plx_pd pd = {.dev = &dev};
 	struct plx_cq cq = {.dev = &dev};
 	struct plx_qp qp = {.dev = &dev};
