@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <time.h>
 
 #define WINDOW 8
@@ -227,7 +226,7 @@ take_to_error(struct pair *pair, struct plx_mr *mr)
 static void
 long_copy_run(uint8_t opcode, int (*take_away)(struct pair *pair, struct plx_mr *mr), unsigned int wait_us)
 {
-	uint8_t *from = malloc(LONG_LEN), *to = malloc(LONG_LEN);
+	static uint8_t from[LONG_LEN], to[LONG_LEN];
 	struct plx_mr *from_mr, *to_mr;
 	struct plx_sge from_sge, to_sge;
 	struct copier copier;
@@ -263,8 +262,6 @@ long_copy_run(uint8_t opcode, int (*take_away)(struct pair *pair, struct plx_mr 
 	else
 		assert_int_equal(plx_mr_deregister(to_mr) | plx_mr_deregister(from_mr), 0);
 	pair_close(&pair);
-	free(from);
-	free(to);
 }
 
 static int
