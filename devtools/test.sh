@@ -37,6 +37,7 @@ wants() { [[ " $suites " = *" $1 "* ]]; }
 
 rows=build/test-rows
 vm_pid=
+build_pid=
 
 suite_unit() {
 	printf 'PASS\tdevtools\tselftest\t\n'
@@ -48,7 +49,7 @@ suite_explore() { devtools/test/meson-suite.sh build explore ''; }
 suite_fast-tests() { devtools/test/meson-suite.sh build fast-tests ''; }
 suite_vm() { devtools/test/vm-suite.sh | check_counts vm; }
 suite_sanitize() {
-	nice devtools/test/sanitize.sh build >&2
+	wait "$build_pid"
 	[[ ! $vm_pid ]] || wait "$vm_pid" # its time limits want the machine
 	devtools/test/sanitize.sh run
 }
@@ -77,17 +78,25 @@ fi
 rm -rf "$rows"
 mkdir -p "$rows"
 
+# Beside the rest, in process groups of their own, so that all of it goes when we
+# are interrupted: the sanitizers' folders are built with what the tests leave of
+# the CPUs, and then the guest runs.
+trap 'kill -- ${vm_pid:+-$vm_pid} ${build_pid:+-$build_pid} 2>/dev/null || true' EXIT
+beside() { # beside COMMAND...: its process is $!
+	set -m
+	"$@" &
+	set +m
+}
+if wants sanitize; then
+	beside chrt --idle 0 devtools/test/sanitize.sh build >&2
+	build_pid=$!
+fi
 for suite in unit contract integration explore fast-tests; do
 	if wants $suite; then run $suite; fi
 done
 if wants vm; then
-	# The guest runs while the sanitizer folders are built, in a process group
-	# of its own, so that all of it goes when we are interrupted.
-	set -m
-	run vm &
+	beside run vm
 	vm_pid=$!
-	set +m
-	trap 'kill -- -$vm_pid 2>/dev/null || true' EXIT
 fi
 if wants sanitize; then run sanitize; fi
 if [[ $vm_pid ]]; then wait "$vm_pid"; fi

@@ -11,11 +11,12 @@
 #   build-tsan    gcc, threads. DPDK's rings are built in their C11 form there:
 #                 the default one orders with fences, which TSan cannot see
 #   build-clang   the other compiler, no sanitizer
-#   build         valgrind (definite leaks, memory errors) over both
+#   build         valgrind (definite leaks, memory errors)
 #
-# Where EAL alone takes seconds to start (TSan, valgrind), a room's unit tests
-# share one process, that of plx-test, but for those that have to be alone.
-# The soak has a process for each.
+# All of it is the soak's. Otherwise, where EAL alone takes seconds to start
+# (TSan, valgrind), the tests of a room share one process, that of plx-test,
+# contract_autotest among them, but for those that have to be alone; and clang
+# compiles every file, the apps' too, to no object.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,7 +32,21 @@ build_all() {
 	local quick=(-Dbuildtype=plain -Doptimization=1)
 	build build-asan unit-and-contract "${quick[@]}" -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false
 	build build-tsan unit-and-contract "${quick[@]}" -Dc_args='-g1 -DRTE_USE_C11_MEM_MODEL' -Db_sanitize=thread -Db_lundef=false
-	CC=clang CXX=clang++ build build-clang "${quick[@]}"
+	if $soak; then
+		CC=clang CXX=clang++ build build-clang unit-and-contract "${quick[@]}"
+	else
+		CC=clang CXX=clang++ build build-clang build.ninja "${quick[@]}"
+		compile_only build-clang || : >build-clang/.failed
+	fi
+}
+compile_only() { # compile_only FOLDER: warnings are errors
+	local log=$PWD/$1/build.log
+	cd "$1"
+	{
+		jq -r '.[].file | select(startswith("..") | not)' compile_commands.json | xargs ninja # generated ones
+		jq -r '.[].command' compile_commands.json | sed 's/ -MD .* -c / -fsyntax-only /' |
+			xargs -d '\n' -P "$(nproc)" -I{} sh -c '{}'
+	} >>"$log" 2>&1
 }
 
 suppressions() { [[ ! -e $tests/$1.supp ]] || echo "suppressions=$tests/$1.supp:"; }
@@ -50,16 +65,25 @@ run() { # run FOLDER LABEL TIME-FACTOR SUITE...
 	done
 }
 
+compiled() { # compiled FOLDER LABEL: the row of a folder that has no programs
+	if [[ -e $1/.failed ]]; then
+		printf 'FAIL\t%s\t(build)\tsee %s/build.log\n' "$2" "$1"
+	else
+		printf 'PASS\t%s\tevery file compiles\t\n' "$2"
+	fi
+}
+
+soak=false
+if [[ ${PLX_TEST_SCALE-} = soak ]]; then soak=true; fi
 case ${1:-} in
 build) build_all ;;
 run)
-	# Everything is 5 to 30 times slower here: small rounds, unless soaking.
-	if [[ ${PLX_TEST_SCALE-} = soak ]]; then
-		slow_unit=unit
+	# Everything is 5 to 30 times slower here: small rounds.
+	export PLX_TEST_SCALE=small
+	slow='fast-tests alone'
+	if $soak; then
+		slow='unit contract'
 		unset PLX_TEST_SCALE
-	else
-		slow_unit='fast-tests alone'
-		export PLX_TEST_SCALE=small
 	fi
 	export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 	ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=$(suppressions lsan)
@@ -68,10 +92,10 @@ run)
 	# The shadow memory of gcc 12 needs an address space that is not shuffled.
 	wrap='setarch -R'
 	run build-asan asan 4 unit contract
-	run build-tsan tsan 8 $slow_unit contract
-	run build-clang clang 2 unit contract
+	run build-tsan tsan 8 $slow
+	if $soak; then run build-clang clang 2 unit contract; else compiled build-clang clang; fi
 	wrap=$here/valgrind.sh
-	run build valgrind 10 $slow_unit contract
+	run build valgrind 10 $slow
 	;;
 *) echo "usage: $0 build|run" >&2; exit 1 ;;
 esac

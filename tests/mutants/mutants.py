@@ -218,7 +218,7 @@ def run(mutant, build, source, program):
 def chosen(mutants, names):
     if names:
         return [m for m in mutants if m.name in names]
-    # All of them take a minute and a half on two CPUs; the same sixth of them is in the quick tier.
+    # All of them take a minute and a half on two CPUs; the same twelfth of them is in the quick tier.
     return mutants if os.environ.get("PLX_TEST_SCALE") == "soak" else mutants[::12]
 
 
