@@ -59,11 +59,10 @@ struct life_plx {
 	struct bench_rig *rig;
 	unsigned int burst;
 	unsigned int ahead;
-	uint64_t nb_posted;
 	uint64_t nb_done;
-	uint64_t nb_good;
-	struct plx_op *over[LIFE_BURST]; /**< called back, to be put together */
-	unsigned int nb_over;
+	uint64_t nb_posted;
+	uint64_t nb_good; /**< not beside nb_done: gcc would add to both with five vector instructions */
+	struct plx_op *ops[LIFE_DEPTH]; /**< posted, in turn likewise */
 };
 
 void life_plx_make(struct life_plx *life, struct bench_rig *rig, unsigned int burst, unsigned int ahead);

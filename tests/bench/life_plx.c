@@ -23,7 +23,7 @@ enum how {
 	HOW_STATIC, /**< a loop of its own that is compiled for null alone */
 };
 
-/** Told of each; the node goes back with its burst. */
+/** Told of each of a burst; the nodes go back together. */
 static void
 write_done(struct plx_op *op, void *arg)
 {
@@ -31,7 +31,17 @@ write_done(struct plx_op *op, void *arg)
 
 	life->nb_good += op->status == PLX_ST_SUCCESS;
 	life->nb_done++;
-	life->over[life->nb_over++] = op;
+}
+
+/** Told of one that was posted alone. */
+static void
+lone_write_done(struct plx_op *op, void *arg)
+{
+	struct life_plx *life = arg;
+
+	life->nb_good += op->status == PLX_ST_SUCCESS;
+	life->nb_done++;
+	plx_op_put(op);
 }
 
 void
@@ -75,19 +85,20 @@ static inline __attribute__((always_inline)) void
 plx_post(struct life_plx *life, unsigned int burst, enum how how)
 {
 	struct bench_rig *rig = life->rig;
-	struct plx_region *region = rig->region;
-	uint64_t to = (uintptr_t)region->addr + BENCH_REGION / 2;
-	struct plx_op *ops[LIFE_BURST];
+	const struct plx_region region = *rig->region;
+	uint64_t to = (uintptr_t)region.addr + BENCH_REGION / 2, n = life->nb_posted;
+	struct plx_op **ops = &life->ops[n % LIFE_DEPTH];
 	struct plx_submit_err err;
 
 	if (plx_op_get_bulk(rig->d->pool, ops, burst) != 0)
 		bench_broken("out of ops");
 	for (unsigned int i = 0; i < burst; i++) {
-		uint64_t place = LIFE_PLACE(life->nb_posted + i);
+		uint64_t place = LIFE_PLACE(n + i);
+		struct plx_op *op = ops[i];
 
-		plx_op_prep(ops[i], PLX_OPCODE_WRITE, (char *)region->addr + place, LIFE_LEN, region->lkey,
-			write_done, life);
-		plx_op_set_remote(ops[i], to + place, region->rkey);
+		plx_op_prep(op, PLX_OPCODE_WRITE, (char *)region.addr + place, LIFE_LEN, region.lkey,
+			burst == 1 ? lone_write_done : write_done, life);
+		plx_op_set_remote(op, to + place, region.rkey);
 	}
 	if (submit(rig->conns[0], ops, (uint16_t)burst, &err, how) != burst)
 		bench_broken("submit refused: %d", err.code);
@@ -97,9 +108,11 @@ plx_post(struct life_plx *life, unsigned int burst, enum how how)
 static inline __attribute__((always_inline)) void
 plx_turn(struct life_plx *life, unsigned int burst, enum how how)
 {
+	const uint64_t first = life->nb_done;
+
 	poll_and_deliver(life->rig, burst, how);
-	plx_op_put_bulk(life->rig->d->pool, life->over, life->nb_over);
-	life->nb_over = 0;
+	if (burst != 1)
+		plx_op_put_bulk(life->rig->d->pool, &life->ops[first % LIFE_DEPTH], (unsigned int)(life->nb_done - first));
 }
 
 static inline __attribute__((always_inline)) void

@@ -26,7 +26,6 @@ write_done(struct life_context *context, const struct plx_wc *wc)
 	struct life_raw *life = context->arg;
 
 	life->nb_good += wc->status == PLX_ST_SUCCESS;
-	life->nb_done++;
 }
 
 void
@@ -60,12 +59,12 @@ static inline __attribute__((always_inline)) void
 raw_post(struct life_raw *life, unsigned int burst)
 {
 	struct plx_qp *qp = life->raw->qp;
-	uint64_t from = (uintptr_t)life->raw->region->addr, to = from + BENCH_REGION / 2;
+	uint64_t from = (uintptr_t)life->raw->region->addr, to = from + BENCH_REGION / 2, first = life->nb_posted;
 	const struct plx_wr *wrs[LIFE_BURST];
 	int err;
 
 	for (unsigned int i = 0; i < burst; i++) {
-		uint64_t n = life->nb_posted + i;
+		uint64_t n = first + i;
 		struct life_context *context = &life->contexts[n % LIFE_DEPTH];
 
 		context->sge.addr = from + LIFE_PLACE(n);
@@ -91,6 +90,7 @@ raw_poll(struct life_raw *life, unsigned int burst)
 
 		context->cb(context, &wcs[i]);
 	}
+	life->nb_done += (unsigned int)got;
 }
 
 static inline __attribute__((always_inline)) void
