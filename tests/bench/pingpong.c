@@ -4,7 +4,7 @@
 
 /**
  * @file
- * B6: 8 bytes there and back over loopback, beside a bare cache line. B7: 64 bytes to 1 MiB, beside one memcpy of them and
+ * B6: 8 bytes there and back over loopback, beside a bare cache line, and beside 8 bytes and a line that announces them. B7: 64 bytes to 1 MiB, beside one memcpy of them and
  * a cache line, between the same places. B12: B6 beside a flood.
  *
  * The asking lcore leads: it says in `mode` what the answering one does, and rounds take turns. All times are of round
@@ -24,32 +24,25 @@
 #define PINGS 512 /* of a round */
 #define BYTES (16u << 20) /* of a round, at most */
 
-enum mode { MODE_LINE, MODE_PAIR, MODE_END };
+enum mode { MODE_LINE, MODE_CARGO, MODE_PAIR, MODE_END };
 
 struct game {
 	struct bench *b;
 	struct pair pair;
 	struct flood *flood; /**< B12 */
 	struct line line;
-	struct line_cargo cargo[2]; /**< of asking and answering lcore; len 0: none */
+	struct line_cargo cargo[2]; /**< of asking and answering lcore */
 	uint64_t nb_pings;	    /**< of a round */
 	uint32_t mode __rte_cache_aligned; /**< atomic */
 	uint32_t answering;		   /**< atomic: the mode that the answering lcore is in */
+	unsigned int twins;		   /**< 1 << MODE_LINE, 1 << MODE_CARGO */
 	struct plx_hist *line_hist;
+	struct plx_hist *cargo_hist;
 	struct plx_hist *alone_hist;
 	struct plx_hist *flood_hist;
 };
 
 /* ---- the answering lcore ------------------------------------------------------------------- */
-
-static void
-line_play(struct game *game)
-{
-	if (game->cargo[1].len == 0)
-		line_answer(&game->line, NULL);
-	else
-		line_answer(&game->line, &game->cargo[1]);
-}
 
 static int
 answer(void *arg)
@@ -62,7 +55,9 @@ answer(void *arg)
 	while ((mode = __atomic_load_n(&game->mode, __ATOMIC_ACQUIRE)) != MODE_END) {
 		__atomic_store_n(&game->answering, mode, __ATOMIC_RELEASE);
 		if (mode == MODE_LINE)
-			line_play(game);
+			line_answer(&game->line, NULL);
+		else if (mode == MODE_CARGO)
+			line_answer(&game->line, &game->cargo[1]);
 		else
 			plx_poller_once(side->poller);
 	}
@@ -83,15 +78,15 @@ set_mode(struct game *game, uint32_t mode)
 }
 
 static void
-line_round(struct game *game, bool warm)
+twin_round(struct game *game, enum mode mode, bool warm)
 {
-	struct plx_hist *hist = warm ? NULL : game->line_hist;
-
-	set_mode(game, MODE_LINE);
-	if (game->cargo[0].len == 0)
-		line_ask(&game->line, NULL, game->nb_pings, hist);
+	if (!(game->twins & 1u << mode))
+		return;
+	set_mode(game, mode);
+	if (mode == MODE_LINE)
+		line_ask(&game->line, NULL, game->nb_pings, warm ? NULL : game->line_hist);
 	else
-		line_ask(&game->line, &game->cargo[0], game->nb_pings, hist);
+		line_ask(&game->line, &game->cargo[0], game->nb_pings, warm ? NULL : game->cargo_hist);
 	if (game->line.nb_torn != 0)
 		bench_broken("what was copied is not what arrived");
 }
@@ -113,7 +108,8 @@ ask(void *arg)
 	for (unsigned int round = 0; round <= game->b->rounds; round++) {
 		bool warm = round == 0;
 
-		line_round(game, warm);
+		twin_round(game, MODE_LINE, warm);
+		twin_round(game, MODE_CARGO, warm);
 		pair_round(game, game->alone_hist, warm);
 		if (game->flood == NULL)
 			continue;
@@ -167,15 +163,16 @@ cargo_make(struct game *game)
 }
 
 static void
-play(struct game *game, struct bench *b, uint32_t len, struct flood *flood)
+play(struct game *game, struct bench *b, uint32_t len, unsigned int twins, struct flood *flood)
 {
-	*game = (struct game){.b = b, .flood = flood, .nb_pings = RTE_MIN(PINGS, BYTES / 2 / len), .answering = MODE_END};
+	*game = (struct game){
+		.b = b, .flood = flood, .nb_pings = RTE_MIN(PINGS, BYTES / 2 / len), .twins = twins, .answering = MODE_END};
 	game->line_hist = bench_hist();
+	game->cargo_hist = bench_hist();
 	game->alone_hist = bench_hist();
 	game->flood_hist = bench_hist();
 	pair_make(&game->pair, len, flood != NULL ? FLOOD_CQES : 0);
-	if (len > PAIR_LEN)
-		cargo_make(game);
+	cargo_make(game);
 	if (flood != NULL)
 		flood_make(flood, &game->pair);
 	bench_run_lcores(ask, answer, game);
@@ -188,6 +185,7 @@ static void
 game_free(struct game *game)
 {
 	free(game->line_hist);
+	free(game->cargo_hist);
 	free(game->alone_hist);
 	free(game->flood_hist);
 }
@@ -199,11 +197,13 @@ bench_b6(struct bench *b)
 
 	if (b->count)
 		return; /* two lcores */
-	play(&game, b, PAIR_LEN, NULL);
+	play(&game, b, PAIR_LEN, 1u << MODE_LINE | 1u << MODE_CARGO, NULL);
 	bench_row(b);
 	bench_put("raw", bench_percentile_ns(game.line_hist, 50) / 2);
 	bench_put("plx", bench_percentile_ns(game.alone_hist, 50) / 2);
 	put_ratio("ratio", game.alone_hist, game.line_hist, 50);
+	bench_put("cargo", bench_percentile_ns(game.cargo_hist, 50) / 2);
+	put_ratio("ratio_cargo", game.alone_hist, game.cargo_hist, 50);
 	put_hist("raw", game.line_hist);
 	put_hist("plx", game.alone_hist);
 	put_ratio("ratio_p99", game.alone_hist, game.line_hist, 99);
@@ -216,7 +216,7 @@ bench_b6(struct bench *b)
 static void
 put_len(const struct game *game, uint32_t len)
 {
-	double raw = bench_percentile_ns(game->line_hist, 50) / 2, plx = bench_percentile_ns(game->alone_hist, 50) / 2;
+	double raw = bench_percentile_ns(game->cargo_hist, 50) / 2, plx = bench_percentile_ns(game->alone_hist, 50) / 2;
 	char key[32];
 
 	snprintf(key, sizeof(key), "raw_%u", len);
@@ -239,7 +239,7 @@ bench_b7(struct bench *b)
 		return;
 	bench_row(b);
 	for (unsigned int i = 0; i < RTE_DIM(lens); i++) {
-		play(&game, b, lens[i], NULL);
+		play(&game, b, lens[i], 1u << MODE_CARGO, NULL);
 		put_len(&game, lens[i]);
 		game_free(&game);
 	}
@@ -254,7 +254,7 @@ bench_b12(struct bench *b)
 
 	if (b->count)
 		return;
-	play(&game, b, PAIR_LEN, &flood);
+	play(&game, b, PAIR_LEN, 1u << MODE_LINE, &flood);
 	bench_row(b);
 	bench_put("raw", bench_percentile_ns(game.alone_hist, 99) / 2);
 	bench_put("plx", bench_percentile_ns(game.flood_hist, 99) / 2);
