@@ -58,13 +58,14 @@ flood_make(struct flood *flood, struct pair *pair)
 		.arg = flood};
 	struct plx_qp_addr self;
 
-	*flood = (struct flood){.side = side, .nb_free = FLOOD_DEPTH};
+	*flood = (struct flood){.budget = flood->budget, .side = side, .nb_free = FLOOD_DEPTH};
 	plx_qp_path_default(&conf.path);
 	conf.path.rights = PLX_ACCESS_REMOTE_WRITE;
 	flood->conn = bench_need(plx_conn_create(&conf), "flood");
 	bench_ok(plx_conn_local_attr(flood->conn, &self), "flood");
 	bench_ok(plx_conn_bring_up(flood->conn, &self), "flood");
 	bench_ok(plx_op_get_bulk(side->d->pool, flood->free, FLOOD_DEPTH), "flood");
+	bench_ok(plx_poller_set_budget(side->poller, side->cq, flood->budget), "flood");
 	bench_ok(plx_poller_add_hook(side->poller, flood_turn, flood), "flood");
 }
 

@@ -16,6 +16,7 @@
 #define FLOOD_CQES  (FLOOD_DEPTH + 1)
 
 struct flood {
+	uint16_t budget; /**< completions a turn that the CQ may give; 0: the poller's own. The caller's, before flood_make() */
 	struct pair_side *side;
 	struct plx_conn *conn;
 	bool on;

@@ -5,7 +5,7 @@
 /**
  * @file
  * B6: 8 bytes there and back over loopback, beside a bare cache line, and beside 8 bytes and a line that announces them. B7: 64 bytes to 1 MiB, beside one memcpy of them and
- * a cache line, between the same places. B12: B6 beside a flood.
+ * a cache line, between the same places. B12: B6 beside a flood, with a budget of 8 completions a turn, and the default.
  *
  * The asking lcore leads: it says in `mode` what the answering one does, and rounds take turns. All times are of round
  * trips; what is printed is half of one.
@@ -254,8 +254,9 @@ bench_b12(struct bench *b)
 
 	if (b->count)
 		return;
-	play(&game, b, PAIR_LEN, 1u << MODE_LINE, &flood);
 	bench_row(b);
+	flood.budget = 8;
+	play(&game, b, PAIR_LEN, 1u << MODE_LINE, &flood);
 	bench_put("raw", bench_percentile_ns(game.alone_hist, 99) / 2);
 	bench_put("plx", bench_percentile_ns(game.flood_hist, 99) / 2);
 	put_ratio("ratio", game.flood_hist, game.alone_hist, 99);
@@ -265,6 +266,12 @@ bench_b12(struct bench *b)
 	put_ratio("ratio_p50", game.flood_hist, game.alone_hist, 50);
 	bench_put("samples", (double)game.flood_hist->count);
 	bench_put("flood_writes", (double)flood.nb_done);
-	bench_row_end();
 	game_free(&game);
+
+	flood.budget = 0;
+	play(&game, b, PAIR_LEN, 1u << MODE_LINE, &flood);
+	put_ratio("ratio_default", game.flood_hist, game.alone_hist, 99);
+	bench_put("flood_writes_default", (double)flood.nb_done);
+	game_free(&game);
+	bench_row_end();
 }
