@@ -70,8 +70,7 @@ remote_opens(const struct loopback_qp *peer, const struct plx_wr *wr, uint32_t r
 {
 	return likely(soft_keys_check(peer->keys, peer->pd, wr->rkey, SOFT_KEY_REMOTE, wr->remote_addr, len, right) ==
 			SOFT_ACCESS_OK) ||
-	       soft_keys_check(peer->keys, peer->scope, wr->rkey, SOFT_KEY_REMOTE, wr->remote_addr, len, right) ==
-		       SOFT_ACCESS_OK;
+	       soft_mw_opens(peer->keys, peer->scope, wr->rkey, wr->remote_addr, len, right);
 }
 
 /** Whether @p peer lets us do @p right to @p len bytes at the WR's remote address. */

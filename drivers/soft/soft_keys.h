@@ -38,8 +38,12 @@ struct plx_mr;
 #define SOFT_KEY_SHIFT	   15 /* of the slot index */
 #define SOFT_KEY_GEN_MASK  0x7fffu
 #define SOFT_KEY_CONSUMERS 0xffu /* of a window's key */
+#define SOFT_KEY_CLAIMED   UINT32_MAX /* of no slot: a window that is being bound */
 
-/** One region or window. All but `key` stands still while the key is visible. */
+/**
+ * One region or window. All but `key` stands still while a region's key is visible; what a window's fields say may change under
+ * who has found its key, and `binds` tells.
+ */
 struct soft_region {
 	uint32_t key; /**< lkey, 0 while the slot is free or the window unbound; generations are never 0 */
 	uint32_t rights;
@@ -49,6 +53,7 @@ struct soft_region {
 	uint32_t generation;
 	uint32_t next_free;
 	uint32_t window; /**< not 0: a window, whose keys are these bits and the consumer's */
+	uint32_t binds;	 /**< of the slot's windows so far */
 	const struct plx_mr *onto; /**< of a window */
 };
 
@@ -97,17 +102,22 @@ soft_keys_check(const struct soft_keys *keys, const void *pd, uint32_t key, uint
 {
 	uint32_t index = soft_keys_index(key);
 	const struct soft_region *region = &keys->regions[index];
+	uint64_t off, end;
 
 	if (len == 0)
 		return SOFT_ACCESS_OK;
-	/* SEQ_CST, for the gate's argument; also the acquire to soft_keys_add()'s release. */
+	/* SEQ_CST, for the gate's argument; also the acquire to soft_keys_add()'s release. The fields: acquire, for
+	 * soft_mw_opens(), which looks again behind them; that of a region's PD needs none of it. */
 	if (unlikely(index >= keys->nb_slots ||
-		    __atomic_load_n(&region->key, __ATOMIC_SEQ_CST) != (key ^ remote) || region->pd != pd))
+		    __atomic_load_n(&region->key, __ATOMIC_SEQ_CST) != (key ^ remote) ||
+		    __atomic_load_n(&region->pd, __ATOMIC_ACQUIRE) != pd))
 		return SOFT_ACCESS_KEY;
-	if (unlikely((region->rights & rights) != rights))
+	if (unlikely((__atomic_load_n(&region->rights, __ATOMIC_ACQUIRE) & rights) != rights))
 		return SOFT_ACCESS_RIGHT;
 	/* An address in front of the region is an offset far behind it; then nothing overflows any more. */
-	if (unlikely(addr - region->addr > region->len || len > region->len - (addr - region->addr)))
+	off = addr - __atomic_load_n(&region->addr, __ATOMIC_ACQUIRE);
+	end = __atomic_load_n(&region->len, __ATOMIC_ACQUIRE);
+	if (unlikely(off > end || len > end - off))
 		return SOFT_ACCESS_RANGE;
 	return SOFT_ACCESS_OK;
 }

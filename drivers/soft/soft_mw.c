@@ -56,21 +56,41 @@ soft_mw_bind(struct soft_keys *keys, const void *pd, const void *scope, uint32_t
 {
 	struct soft_region *region = window_of(keys, rkey);
 	uint32_t writes = PLX_ACCESS_REMOTE_WRITE | PLX_ACCESS_REMOTE_ATOMIC;
+	uint32_t unbound = 0;
 
 	if (region == NULL || region->onto->pd != pd || !inside(region->onto, addr, len) ||
 		((rights & writes) && !(region->onto->rights & PLX_ACCESS_LOCAL_WRITE)))
 		return false;
 	/* Acquire: who invalidated it had done with the fields. Partner: soft_mw_invalidate(). */
-	if (__atomic_load_n(&region->key, __ATOMIC_ACQUIRE) != 0)
+	if (!__atomic_compare_exchange_n(&region->key, &unbound, SOFT_KEY_CLAIMED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
-	region->rights = rights;
-	/* Relaxed: somebody who invalidates on the QP that it was bound on before may look, and will find no key. */
-	__atomic_store_n(&region->pd, scope, __ATOMIC_RELAXED);
-	region->addr = addr;
-	region->len = len;
+	/* Release, the count: who reads it finds the key of no earlier bind. The fields: who reads one of them finds the count
+	 * changed. Partner: soft_mw_opens(). */
+	__atomic_store_n(&region->binds, region->binds + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&region->rights, rights, __ATOMIC_RELEASE);
+	__atomic_store_n(&region->pd, scope, __ATOMIC_RELEASE);
+	__atomic_store_n(&region->addr, addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&region->len, len, __ATOMIC_RELEASE);
 	/* Release: as in soft_keys_add(). */
 	__atomic_store_n(&region->key, rkey ^ SOFT_KEY_REMOTE, __ATOMIC_RELEASE);
 	return true;
+}
+
+bool
+soft_mw_opens(const struct soft_keys *keys, const void *scope, uint32_t rkey, uint64_t addr, uint64_t len, uint32_t rights)
+{
+	const uint32_t index = soft_keys_index(rkey);
+	const struct soft_region *region = &keys->regions[index];
+	enum soft_access access;
+	uint32_t binds;
+
+	if (index >= keys->nb_slots)
+		return false;
+	/* Acquire: in front of the key; the check's loads acquire, so the second look comes behind them. Partner: soft_mw_bind(). */
+	binds = __atomic_load_n(&region->binds, __ATOMIC_ACQUIRE);
+	access = soft_keys_check(keys, scope, rkey, SOFT_KEY_REMOTE, addr, len, rights);
+	/* Another bind: the key that was found has been invalidated meanwhile. */
+	return access == SOFT_ACCESS_OK && __atomic_load_n(&region->binds, __ATOMIC_RELAXED) == binds;
 }
 
 bool

@@ -142,6 +142,7 @@ main(int argc, char **argv)
 	nb = add_cases(cases, nb, explore_shared, argv + at, argc - at);
 	nb = add_cases(cases, nb, explore_conn, argv + at, argc - at);
 	nb = add_cases(cases, nb, explore_conn_early, argv + at, argc - at);
+	nb = add_cases(cases, nb, explore_windows, argv + at, argc - at);
 	if (argc != at && nb != (unsigned int)(argc - at)) {
 		fprintf(stderr, "explore: %d scenarios named, there are %u of them\n" USAGE, argc - at, nb);
 		return 2;

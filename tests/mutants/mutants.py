@@ -204,7 +204,7 @@ def noticed(program, by):
 
 def run(mutant, build, source, program):
     with tempfile.TemporaryDirectory(prefix="plx-mutant-") as work:
-        for folder in ("lib", "tests/explore", "tests/unit", "tests/support"):
+        for folder in ("lib", "drivers", "tests/explore", "tests/unit", "tests/support"):
             shutil.copytree(os.path.join(source, folder), os.path.join(work, folder))
         os.mkdir(os.path.join(work, "build"))
         os.symlink(os.path.realpath(os.path.join(build, "config")), os.path.join(work, "build", "config"))

@@ -4,6 +4,8 @@
 
 #include "plx_test.h"
 
+#include <pthread.h>
+
 #include "plx_device.h"
 #include "soft_mw.h"
 
@@ -47,7 +49,11 @@ bind(uint32_t rkey)
 static enum soft_access
 check(const void *whose, uint32_t rkey, uint32_t remote, uint64_t addr)
 {
-	return soft_keys_check(&keys, whose, rkey, remote, addr, 8, 0);
+	enum soft_access access = soft_keys_check(&keys, whose, rkey, remote, addr, 8, 0);
+
+	if (remote != 0)
+		assert_int_equal(soft_mw_opens(&keys, whose, rkey, addr, 8, 0), access == SOFT_ACCESS_OK);
+	return access;
 }
 
 static void
@@ -138,6 +144,66 @@ windows_and_regions_share_the_table(void **state)
 	assert_int_equal(soft_keys_add(&keys, &pd, ADDR, LEN, 0), 0);
 }
 
+/* ---- a key that is changed under who looks ------------------------------------------------- */
+
+struct looker {
+	uint32_t rkey;
+	bool stop;		 /* atomic */
+	uint64_t looks, opened; /* atomic, the first */
+};
+
+static void *
+look(void *arg)
+{
+	struct looker *looker = arg;
+
+	while (!__atomic_load_n(&looker->stop, __ATOMIC_RELAXED)) {
+		looker->opened += soft_mw_opens(&keys, &other_scope, looker->rkey, ADDR + 0x800, 8, 0);
+		__atomic_store_n(&looker->looks, looker->looks + 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static uint64_t
+rebind(struct looker *looker)
+{
+	const uint32_t rights = PLX_ACCESS_REMOTE_READ;
+	uint32_t first = looker->rkey;
+	uint64_t failed = 0;
+
+	failed += !soft_mw_bind(&keys, &pd, &scope, first, ADDR + 8, 8, rights);
+	failed += !soft_mw_invalidate(&keys, &scope, first);
+	failed += !soft_mw_bind(&keys, &pd, &other_scope, first + 1, ADDR + 0x800, 8, rights);
+	failed += !soft_mw_invalidate(&keys, &other_scope, first + 1);
+	return failed;
+}
+
+/**
+ * Nobody waits for the looker: its QP is not the one that the window was bound on. The key is never one of its scope, what comes to
+ * lie under it is. For ThreadSanitizer above all: a look is short, and rarely interrupted. tests/explore/windows.c has each
+ * interleaving.
+ */
+static void
+old_key_opens_no_other_bind_whenever_it_is_looked_at(void **state)
+{
+	unsigned long rounds = plx_test_scale() / 10;
+	struct looker looker = {0};
+	uint64_t failed = 0;
+	pthread_t thread;
+
+	add();
+	looker.rkey = add();
+	assert_int_equal(pthread_create(&thread, NULL, look, &looker), 0);
+	while (__atomic_load_n(&looker.looks, __ATOMIC_RELAXED) == 0)
+		sched_yield();
+	for (unsigned long i = 0; i < rounds; i++)
+		failed += rebind(&looker);
+	__atomic_store_n(&looker.stop, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(failed, 0);
+	assert_int_equal(looker.opened, 0);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	T(a_window_opens_from_bind_to_invalidate),
@@ -146,6 +212,7 @@ static const struct CMUnitTest tests[] = {
 	T(a_regions_slot_is_no_window),
 	T(keys_of_a_window_that_is_gone_open_nothing),
 	T(windows_and_regions_share_the_table),
+	T(old_key_opens_no_other_bind_whenever_it_is_looked_at),
 };
 
 PLX_TEST_SUITE(soft, mw, tests);
