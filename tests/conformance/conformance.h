@@ -17,7 +17,7 @@
  * QPs are taken to ERR, the rest is flushed, and the next step has a new pair. README.md has the language.
  */
 
-#include <plx_device.h>
+#include <plx_mw.h>
 
 #define STEP_POSTS 16 /* in one step */
 #define STEP_SGES  33 /* of one post: more than any device here grants */
@@ -36,6 +36,8 @@ enum region {
 	REGION_GONE,
 	REGION_OTHERPD,
 	REGION_BADKEY,
+	REGION_WINDOW,	  /**< as a target: the key of the side's last bind */
+	REGION_OLDWINDOW, /**< and of the one before */
 
 	NB_REGIONS
 };
@@ -55,7 +57,8 @@ struct post {
 	bool error;    /**< no post: the QP is taken to ERR */
 	uint32_t nb_sges;
 	struct place sges[STEP_SGES];
-	struct place target; /**< at the peer */
+	struct place target; /**< at the peer; of a local-inv, here */
+	uint32_t rights;     /**< of a bind: PLX_ACCESS_REMOTE_* */
 	uint64_t numbers[2]; /**< immediate; addend; compare, swap */
 };
 
@@ -77,6 +80,7 @@ struct pair {
 	struct plx_qp *qps[SIDES];
 	uint8_t *bufs[SIDES];
 	struct plx_mr *mrs[SIDES][NB_REGIONS];
+	struct plx_mw *mws[SIDES][NB_REGIONS]; /**< onto those; NULL until they are bound */
 	uint32_t lkeys[SIDES][NB_REGIONS], rkeys[SIDES][NB_REGIONS];
 };
 
@@ -89,6 +93,11 @@ int pair_renew(struct pair *pair, uint32_t rights);
 uint64_t pair_addr(const struct pair *pair, unsigned int side, const struct place *place);
 /** Of all bytes of a side's buffer. */
 uint32_t pair_sum(const struct pair *pair, unsigned int side);
+
+/** Make @p wr the bind that @p post is. 0, or another number: refused. */
+int window_bind(struct pair *pair, const struct post *post, struct plx_wr *wr);
+/** Every window goes. */
+void windows_drop(struct pair *pair);
 
 /** Run all lines of @p path. 0, or -1 with a message. */
 int script_run(struct pair *pair, const char *path);

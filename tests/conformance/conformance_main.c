@@ -43,6 +43,7 @@ main(int argc, char **argv)
 		return usage();
 	if (plx_test_eal_init(NULL) != 0 || plx_drivers_register() != 0)
 		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a kernel that dies of a step leaves its name behind */
 	err = pair_open(&pair, device);
 	if (err == 0)
 		err = script_run(&pair, script);

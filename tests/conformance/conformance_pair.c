@@ -23,7 +23,7 @@
 #define PART_LEN 3000u
 
 const char *const region_names[] = {"all", "part", "readonly", "noremote", "noread", "nowrite", "noatomic", "gone",
-	"otherpd", "badkey", NULL};
+	"otherpd", "badkey", "window", "oldwindow", NULL};
 
 static const uint32_t region_rights[] = {
 	[REGION_ALL] = PLX_ACCESS_ALL,
@@ -131,6 +131,7 @@ pair_open(struct pair *pair, const char *device)
 static void
 pair_drop(struct pair *pair)
 {
+	windows_drop(pair);
 	for (unsigned int side = 0; side < SIDES; side++) {
 		plx_qp_destroy(pair->qps[side]);
 		pair->qps[side] = NULL;

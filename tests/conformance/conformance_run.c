@@ -67,7 +67,7 @@ wr_of(const struct run *run, const struct post *post, uint64_t wr_id, struct plx
 		sges[i] = (struct plx_sge){pair_addr(pair, post->side, &post->sges[i]), post->sges[i].len,
 			pair->lkeys[post->side][post->sges[i].region]};
 	wr.remote_addr = pair_addr(pair, 1 - post->side, &post->target);
-	wr.rkey = pair->rkeys[1 - post->side][post->target.region];
+	wr.rkey = pair->rkeys[post->opcode == PLX_OPCODE_LOCAL_INV ? post->side : 1 - post->side][post->target.region];
 	wr.imm = (uint32_t)post->numbers[0];
 	wr.compare_add = post->numbers[0];
 	wr.swap = post->numbers[1];
@@ -90,9 +90,9 @@ post_one(struct run *run, const struct post *post, unsigned int *arrivals)
 	struct plx_wr wr = wr_of(run, post, run->nb_ops, sges);
 	const struct plx_wr *wrs[] = {&wr};
 	bool recv = post->opcode == PLX_OPCODE_RECV;
-	int err = 0;
+	int err = post->opcode == PLX_OPCODE_BIND_MW ? window_bind(run->pair, post, &wr) : 0;
 
-	if ((recv ? plx_qp_post_recv(qp, wrs, 1, &err) : plx_qp_post_send(qp, wrs, 1, &err)) != 1) {
+	if (err != 0 || (recv ? plx_qp_post_recv(qp, wrs, 1, &err) : plx_qp_post_send(qp, wrs, 1, &err)) != 1) {
 		printf("  %c#%" PRIu64 " %s refused\n", 'a' + (char)post->side, wr.wr_id, plx_opcode_name(wr.opcode));
 		return;
 	}
@@ -171,6 +171,8 @@ wait_responder(struct run *run, unsigned int s)
 	for (unsigned int i = 0; i < side->nb_done; i++) {
 		unsigned int status = side->done[i].status;
 
+		if (run->ops[side->done[i].wr_id % MAX_OPS].opcode == PLX_OPCODE_RECV) /* its own no */
+			continue;
 		refused |= status == PLX_ST_REM_INV_REQ_ERR || status == PLX_ST_REM_ACCESS_ERR || status == PLX_ST_REM_OP_ERR;
 	}
 	while (refused && plx_qp_query_state(run->pair->qps[1 - s]) != PLX_QP_ERR) {
@@ -204,6 +206,13 @@ wait_flush(struct run *run)
 
 /* ---- trace --------------------------------------------------------------------------------- */
 
+/** Whether the SGEs of such an operation are where the device puts bytes. */
+static bool
+is_written(enum plx_opcode opcode)
+{
+	return opcode >= PLX_OPCODE_READ && opcode != PLX_OPCODE_BIND_MW && opcode != PLX_OPCODE_LOCAL_INV;
+}
+
 static void
 print_wc(const struct run *run, unsigned int s, const struct plx_wc *wc)
 {
@@ -212,12 +221,14 @@ print_wc(const struct run *run, unsigned int s, const struct plx_wc *wc)
 	printf("  %c#%" PRIu64 " %s %s", 'a' + (char)s, wc->wr_id, plx_opcode_name(op->opcode), plx_status_name(wc->status));
 	if (wc->qp_num != run->pair->qps[s]->qp_num)
 		printf(" of another QP");
-	if (wc->status == PLX_ST_SUCCESS && op->opcode >= PLX_OPCODE_READ)
+	if (wc->status == PLX_ST_SUCCESS && is_written(op->opcode))
 		printf(" %u bytes", wc->byte_len);
 	if (wc->status == PLX_ST_SUCCESS && op->opcode == PLX_OPCODE_RECV && wc->opcode != PLX_OPCODE_RECV)
 		printf(" by %s", plx_opcode_name(wc->opcode));
 	if (wc->status == PLX_ST_SUCCESS && op->opcode == PLX_OPCODE_RECV && wc->flags & PLX_WC_WITH_IMM)
 		printf(" immediate 0x%x", wc->imm);
+	if (wc->status == PLX_ST_SUCCESS && op->opcode == PLX_OPCODE_RECV && wc->flags & PLX_WC_WITH_INV)
+		printf(" invalidates %s", wc->inv_rkey == run->pair->rkeys[s][REGION_WINDOW] ? "window" : "another key");
 	putchar('\n');
 }
 
@@ -228,7 +239,7 @@ forget_undefined(struct run *run, unsigned int s, const struct plx_wc *wc)
 	const struct post *op = &run->ops[wc->wr_id % MAX_OPS];
 	uint8_t *buf = run->pair->bufs[s];
 
-	if (wc->status == PLX_ST_SUCCESS || op->opcode < PLX_OPCODE_READ)
+	if (wc->status == PLX_ST_SUCCESS || !is_written(op->opcode))
 		return;
 	for (uint32_t i = 0; i < op->nb_sges; i++) {
 		uint64_t at = pair_addr(run->pair, s, &op->sges[i]) - (uintptr_t)buf;

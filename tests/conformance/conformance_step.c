@@ -78,7 +78,8 @@ sges_parse(char *word, struct post *post)
 static bool
 has_target(enum plx_opcode opcode)
 {
-	return opcode >= PLX_OPCODE_WRITE && opcode <= PLX_OPCODE_FETCH_ADD;
+	return (opcode >= PLX_OPCODE_WRITE && opcode <= PLX_OPCODE_FETCH_ADD) || opcode == PLX_OPCODE_SEND_INV ||
+	       opcode == PLX_OPCODE_LOCAL_INV;
 }
 
 /** Numbers that stand behind an operation. */
@@ -101,13 +102,17 @@ static bool
 flag_parse(const char *word, struct post *post)
 {
 	static const char *const names[] = {"silent", "fence", "solicited", "inline", NULL}; /* as PLX_WR_* */
-	int i = find(names, word);
+	static const char *const rights[] = {"read", "write", "atomic", NULL};
+	static const uint32_t bits[] = {PLX_ACCESS_REMOTE_READ, PLX_ACCESS_REMOTE_WRITE, PLX_ACCESS_REMOTE_ATOMIC};
+	int i = find(names, word), right = post->opcode == PLX_OPCODE_BIND_MW ? find(rights, word) : -1;
 
-	if (i == 0)
+	if (right >= 0)
+		post->rights |= bits[right];
+	else if (i == 0)
 		post->flags &= (uint8_t)~PLX_WR_SIGNALED;
 	else if (i > 0)
 		post->flags |= (uint8_t)(1u << i);
-	return i >= 0;
+	return i >= 0 || right >= 0;
 }
 
 /** SIDE error, or SIDE OPERATION SGES [TARGET] [NUMBER...] [FLAG...] */
