@@ -205,6 +205,7 @@ null_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 		return NULL;
 	}
 	qp->base.fast = &plx_null_fast;
+	qp->base.nb_hot_lines = sizeof(*qp) / RTE_CACHE_LINE_SIZE + 2; /* it begins and ends inside one */
 	qp->base.cap = conf->cap;
 	qp->base.qp_num = __atomic_add_fetch(&dev->last_qpn, 1, __ATOMIC_RELAXED) & 0xffffff;
 	qp->state = PLX_QP_INIT;

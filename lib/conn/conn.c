@@ -165,6 +165,7 @@ conn_fill(struct plx_conn *conn, const struct plx_pd *pd)
 	if (err != 0)
 		return err;
 	conn->fast = conn->qp->fast;
+	conn->nb_qp_lines = conn->qp->nb_hot_lines;
 	conn->cap = conn->qp->cap;
 	conn->kinds = caps->kinds & ~PLX_KIND(PLX_OPCODE_RECV);
 	conn->max_msg_sz = attr.max_msg_sz;

@@ -83,6 +83,7 @@ plx_conn_attach(const struct plx_conn_attach_conf *conf)
 	attached->fast = plx_fast_with_stubs(conf->qp->fast);
 	conn = &attached->conn;
 	conn->fast = &attached->fast;
+	conn->nb_qp_lines = conf->qp->nb_hot_lines;
 	conn->qp = conf->qp;
 	conn->dispatcher = conf->dispatcher;
 	conn->owner = conf->dispatcher->owner;

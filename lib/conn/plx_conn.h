@@ -140,6 +140,7 @@ struct plx_conn {
 	uint32_t custody;    /**< plx_op.custody of an op on its way to that home */
 	uint32_t kinds;	     /**< PLX_KIND() of what the send queue takes */
 	uint32_t max_msg_sz; /**< bytes, of the port */
+	uint8_t nb_qp_lines; /**< the QP's nb_hot_lines */
 	struct plx_qp_cap cap;
 	uint32_t max_sge_rd;
 

@@ -39,6 +39,8 @@ PLX_INLINE void
 plx_conn_prefetch_post(const struct plx_conn *conn, uint16_t n)
 {
 	plx_conn_fetch_post(conn, &conn->sq, n);
+	for (unsigned int i = 2; i < conn->nb_qp_lines; i++)
+		__builtin_prefetch((const char *)conn->qp + i * RTE_CACHE_LINE_SIZE, 1);
 }
 
 #ifdef __cplusplus

@@ -87,6 +87,7 @@ struct plx_qp {
 	uint32_t qp_num;
 	uint32_t rights; /**< PLX_ACCESS_REMOTE_* that the peer has on this QP; set by bring-up */
 	uint64_t id;	 /**< its number in this process (plx_event.h) */
+	uint8_t nb_hot_lines; /**< cache lines, this one first, that a post touches, for plx_conn_prefetch_post(); 0: unsaid */
 };
 
 /** What every driver's CQ begins with. */
