@@ -186,9 +186,9 @@ plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)
 			return plx_op_put_rest(pool, ops, (unsigned int)i, n);
 		to[i] = op;
 	}
-	plx_op_pool_note_put(ops, (unsigned int)i);
-	cache->len = len + (unsigned int)i;
-	return (unsigned int)i;
+	plx_op_pool_note_put(ops, n);
+	cache->len = len + n;
+	return n;
 }
 
 /** Give back one op. 0, or -EBUSY: it is posted. */
