@@ -92,6 +92,16 @@ step_through(void)
 	return at;
 }
 
+/** Complete what is in flight, one by one, to the end. */
+static void
+complete_all(void)
+{
+	while (nb_done == 0) {
+		fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS);
+		rig_turn(&rig);
+	}
+}
+
 /* case 8.8 */
 static void
 lengths_on_either_side_of_every_limit_arrive_whole(void **state)
@@ -239,6 +249,61 @@ a_piece_that_fails_after_a_submit_that_failed_is_the_cause(void **state)
 }
 
 static void
+no_window_in_the_conf_is_two_pieces(void **state)
+{
+	struct plx_segment_conf conf = conf_of(PLX_OPCODE_WRITE, 5 * MSG, 0);
+
+	assert_int_equal(plx_segment_start(&seg, &conf), 0);
+	assert_int_equal(seg.in_flight, 2);
+	complete_all();
+	assert_int_equal(seg.status, PLX_ST_SUCCESS);
+}
+
+static void
+failure_is_told_whole_and_nothing_behind_it_counts(void **state)
+{
+	struct plx_segment_conf conf = conf_of(PLX_OPCODE_WRITE, 5 * MSG, 2);
+	struct fake_qp *qp = fake_qp(conn->qp);
+	struct plx_wc wc = {.status = PLX_ST_REM_ACCESS_ERR, .raw_status = 10, .vendor_err = 0x51, .qp_num = conn->qp->qp_num};
+
+	assert_int_equal(plx_segment_start(&seg, &conf), 0);
+	wc.wr_id = qp->sq.wr_ids[qp->sq.tail % FAKE_DEPTH];
+	fake_lose(conn->qp, false); /* it comes by hand, with what the fake leaves 0 */
+	assert_int_equal(plx_dispatcher_deliver_burst(rig.d, &wc, 1), 1);
+	assert_int_equal(nb_done, 0);
+	fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS); /* behind a gap: not counted */
+	rig_turn(&rig);
+	assert_int_equal(nb_done, 1);
+	assert_int_equal(seg.status, PLX_ST_REM_ACCESS_ERR);
+	assert_int_equal(seg.vendor_err, 0x51);
+	assert_int_equal(seg.raw_status, 10);
+	assert_int_equal(seg.post_errno, 0);
+	assert_int_equal(plx_segment_moved(&seg), 0);
+}
+
+static void
+post_that_fails_on_the_owner_is_told_with_its_errno(void **state)
+{
+	struct plx_conn *far = rig_conn(&rig, 8, WORKER, true);
+	struct plx_segment_conf conf = conf_of(PLX_OPCODE_WRITE, MSG, 1);
+
+	conf.conn = far;
+	plx_test_as_lcore(WORKER);
+	assert_int_equal(plx_segment_start(&seg, &conf), 0); /* queued: the owner posts */
+	rig.dev->fail_post_at = 1;
+	rig.dev->fail_post_errno = -EIO;
+	for (unsigned int turns = 0; turns < 4 && nb_done == 0; turns++) { /* out by the lane, back by the lane */
+		rig_turn(&rig);
+		rig_home_turn(&rig, WORKER);
+	}
+	assert_int_equal(nb_done, 1);
+	assert_int_equal(seg.status, PLX_ST_POST_FAILED);
+	assert_int_equal(seg.post_errno, -EIO);
+	plx_test_as_lcore(OWNER);
+	rig_close(&rig, far);
+}
+
+static void
 close_ends_the_transfer_once(void **state)
 {
 	struct plx_segment_conf conf = conf_of(PLX_OPCODE_WRITE, 20 * MSG, 4);
@@ -306,6 +371,9 @@ static const struct CMUnitTest tests[] = {
 	CASE(full_queue_takes_nothing_and_an_empty_pool_neither),
 	CASE(a_submit_that_fails_later_ends_the_transfer),
 	CASE(a_piece_that_fails_after_a_submit_that_failed_is_the_cause),
+	CASE(no_window_in_the_conf_is_two_pieces),
+	CASE(failure_is_told_whole_and_nothing_behind_it_counts),
+	CASE(post_that_fails_on_the_owner_is_told_with_its_errno),
 	CASE(close_ends_the_transfer_once),
 	CASE(transfer_that_others_crowd_out_is_gone_on_with_by_advance),
 };
