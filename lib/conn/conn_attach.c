@@ -50,8 +50,11 @@ queue_attach(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth)
 {
 	int err = plx_op_queue_init(q, RTE_MAX(depth, 1u), SOCKET_ID_ANY);
 
-	if (err != 0)
+	if (err != 0) {
+		PLX_LOG(ERR, "attach: QP %u: no queue of %u ops%s", conn->qp->qp_num, depth,
+			err == -EINVAL ? ", 2^24 at most" : "; out of memory");
 		return err;
+	}
 	q->qp_num = conn->qp->qp_num;
 	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
 	q->failed = conn_failed;

@@ -2,9 +2,12 @@
  * Copyright (c) The Pollux authors
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_errno.h>
+#include <rte_log.h>
 
 #include "plx_conn_attach.h"
 #include "rig.h"
@@ -111,6 +114,29 @@ what_is_missing_in_the_conf_is_einval(void **state)
 	bad.qp = &none.base;
 	none.base.cap.send_sge = 0;
 	REFUSED();
+}
+
+static void
+a_depth_beyond_all_queues_is_einval_and_the_log_has_it(void **state)
+{
+	struct plx_conn_attach_conf bad = conf();
+	FILE *before = rte_log_get_stream(), *log;
+	struct own deep = own;
+	size_t len;
+	char *text;
+
+	bad.qp = &deep.base;
+	deep.base.cap.send_depth = UINT32_MAX;
+	log = open_memstream(&text, &len);
+	assert_non_null(log);
+	rte_openlog_stream(log);
+	rte_errno = 0;
+	assert_null(plx_conn_attach(&bad));
+	rte_openlog_stream(before);
+	fclose(log);
+	assert_int_equal(rte_errno, EINVAL);
+	assert_non_null(strstr(text, "QP 77: no queue of 4294967295 ops, 2^24 at most"));
+	free(text);
 }
 
 static void
@@ -292,6 +318,7 @@ kinds_that_the_table_lacks_are_refused(void **state)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(what_is_missing_in_the_conf_is_einval),
+	CASE(a_depth_beyond_all_queues_is_einval_and_the_log_has_it),
 	CASE(a_shared_dispatcher_is_einval),
 	CASE(only_the_owner_submits_and_detaches),
 	CASE(a_connection_of_a_group_is_not_detached),
