@@ -10,6 +10,10 @@
 # second caller waits for the first.
 set -eu
 
+case ${1-} in
+-h | --help) sed -n '5,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+'' | -*) echo "build.sh: ${1:-no folder}: ${1:+unknown option; }see --help" >&2; exit 2 ;;
+esac
 cd "$(dirname "$0")/.."
 folder=$1
 shift

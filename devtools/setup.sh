@@ -13,7 +13,7 @@
 #         root file system is this machine's own), a compiler for siw
 #
 # Nothing missing: returns at once, asks nobody, touches no network. Something
-# missing and not root: prints the line to run, exit status 1. Talks on stderr
+# missing and not root: prints the line to run, exit status 1; 2: an unknown purpose. Talks on stderr
 # only, so that callers keep stdout for themselves.
 set -eu
 
@@ -59,9 +59,10 @@ for purpose in "${@:-build}"; do
 	bench) want="$want $bench_set" ;;
 	test) want="$want $test_set" ;;
 	vm) want="$want $vm_set" ;;
+	-h | --help) sed -n '5,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
 	*)
 		say "unknown purpose '$purpose'; it is one of: build bench test vm"
-		exit 1
+		exit 2
 		;;
 	esac
 done

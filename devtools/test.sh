@@ -21,17 +21,23 @@
 # (10^6), soak (10^7). vm and sanitize use small by themselves.
 #
 # Ends with "N passed, N failed, N skipped" alone on the last line. Exit status
-# 1 when a case failed or a suite ran none. A program that crashes, hangs or
+# 1 when a case failed or a suite ran none, 2 for an unknown suite or option. A program that crashes, hangs or
 # exits badly is a failed case; so are a missing device and a missing build.
 set -euo pipefail
 
+for word; do
+	case $word in
+	-h | --help) sed -n '5,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+	-*) echo "test.sh: $word: unknown option; there is: --help" >&2; exit 2 ;;
+	esac
+done
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
 known='unit contract integration explore vm sanitize'
 suites=${*:-$known}
 known+=' fast-tests'
 for suite in $suites; do
-	[[ " $known " = *" $suite "* ]] || { echo "no suite '$suite'; there are: $known" >&2; exit 1; }
+	[[ " $known " = *" $suite "* ]] || { echo "no suite '$suite'; there are: $known" >&2; exit 2; }
 done
 wants() { [[ " $suites " = *" $1 "* ]]; }
 

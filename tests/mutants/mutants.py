@@ -223,6 +223,12 @@ def chosen(mutants, names):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
+    if len(sys.argv) < 3:
+        print(__doc__.strip(), file=sys.stderr)
+        sys.exit(2)
     build, table, *words = sys.argv[1:]
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     mutants = chosen(read_mutants(table), words)
