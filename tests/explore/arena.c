@@ -20,6 +20,7 @@
 static char arena[ARENA_SIZE] __attribute__((aligned(4096)));
 static char before[ARENA_SIZE]; /* as of the snapshot; complete, so that restoring can be checked */
 static size_t used;
+static uint32_t sizes[NB_LINES]; /* of what begins there */
 static bool dirty[NB_LINES];
 static uint32_t dirty_lines[NB_LINES];
 static uint32_t nb_dirty;
@@ -47,8 +48,15 @@ explore_alloc(size_t size)
 		fprintf(stderr, "explore: no %zu bytes %s\n", size, logging ? "inside a schedule" : "in the arena");
 		abort();
 	}
+	sizes[used / LINE] = (uint32_t)size;
 	used += size;
 	return at;
+}
+
+size_t
+arena_size(const void *addr)
+{
+	return arena_has(addr) && arena_offset(addr) % LINE == 0 ? sizes[arena_offset(addr) / LINE] : 0;
 }
 
 void
@@ -56,6 +64,7 @@ arena_clear(void)
 {
 	arena_restore();
 	memset(arena, 0, used);
+	memset(sizes, 0, sizeof(sizes));
 	used = LINE; /* address 0 of the arena is nobody's */
 	logging = false;
 }

@@ -3,6 +3,7 @@
  */
 #include "internal.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdarg.h>
@@ -16,11 +17,13 @@
  */
 
 void *instead_alloc(size_t size);
+void instead_free(void *p);
 void *instead_memcpy(void *to, const void *from, size_t size);
 void *instead_memset(void *at, int byte, size_t size);
 int instead_sem_init(sem_t *sem, unsigned int value);
 int instead_sem_wait(sem_t *sem);
 int instead_sem_post(sem_t *sem);
+int instead_mutex_init(pthread_mutex_t *mutex);
 int instead_mutex_lock(pthread_mutex_t *mutex);
 int instead_mutex_unlock(pthread_mutex_t *mutex);
 int instead_pthread_create(pthread_t *thread, void *(*main)(void *), void *arg);
@@ -42,6 +45,14 @@ note(const void *addr, size_t size, bool write, const void *at)
 		arena_touch(addr, size);
 	if (run_actor() != NOBODY)
 		race_plain(run_actor(), addr, size, write, at);
+}
+
+/** As if all of it were written: who touches it beside that, or later without knowing of it, is in a race. */
+void
+instead_free(void *p)
+{
+	if (p != NULL)
+		note(p, arena_size(p), true, __builtin_return_address(0));
 }
 
 void *
@@ -101,16 +112,25 @@ explore_signal(uint32_t *word)
 	*word = 1;
 }
 
+/* Of plx_control_sync(), one for each actor: theirs are on stacks, and nobody sees what is there. */
+static uint32_t *stack_sems;
+
 static uint32_t *
 sem_word(sem_t *sem)
 {
-	return (uint32_t *)sem;
+	unsigned int actor = run_stack_of(sem);
+
+	return actor != NOBODY ? &stack_sems[2 * actor] : (uint32_t *)sem;
 }
 
 int
 instead_sem_init(sem_t *sem, unsigned int value)
 {
-	*sem_word(sem) = value;
+	uint32_t *word = sem_word(sem);
+
+	if (arena_has(word))
+		arena_touch(word, sizeof(*word));
+	*word = value;
 	return 0;
 }
 
@@ -131,36 +151,68 @@ instead_sem_post(sem_t *sem)
 }
 
 /*
- * All mutexes are one. Nobody makes a step while it holds one, so that nobody ever waits for it: what is left is the order
- * of the sections, and what they see of each other.
+ * A mutex of the arena is one of its own, all others are one. Who finds it held waits. As long as its holder has made no step
+ * nobody can have found it held, and then to unlock it is none either.
  */
-static uint32_t *mutex_word;
-static unsigned int mutex_depth; /* they are recursive */
+struct mutex {
+	uint32_t free; /* waited for */
+	uint32_t depth; /* they are recursive */
+	uint32_t holder;
+	uint32_t steps; /* that it had made */
+};
+
+static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "it lies there");
+
+static struct mutex *other_mutexes;
+
+static struct mutex *
+mutex_of(pthread_mutex_t *mutex)
+{
+	return arena_has(mutex) ? (struct mutex *)mutex : other_mutexes;
+}
+
+int
+instead_mutex_init(pthread_mutex_t *mutex)
+{
+	*mutex_of(mutex) = (struct mutex){.free = 1};
+	return 0;
+}
 
 int
 instead_mutex_lock(pthread_mutex_t *mutex)
 {
-	(void)mutex;
-	if (mutex_depth == 0)
-		word_step(mutex_word, false, "lock", __builtin_return_address(0));
-	mutex_depth++;
+	struct mutex *m = mutex_of(mutex);
+
+	if (m->depth == 0 || m->holder != run_actor()) {
+		word_step(&m->free, true, "lock", __builtin_return_address(0));
+		arena_touch(m, sizeof(*m));
+		*m = (struct mutex){.holder = run_actor(), .steps = run_nb_steps()};
+	}
+	m->depth++;
 	return 0;
 }
 
 int
 instead_mutex_unlock(pthread_mutex_t *mutex)
 {
-	(void)mutex;
-	if (--mutex_depth == 0 && run_actor() != NOBODY)
-		race_release(run_actor(), mutex_word);
+	struct mutex *m = mutex_of(mutex);
+
+	if (--m->depth != 0)
+		return 0;
+	if (run_nb_steps() != m->steps)
+		word_step(&m->free, false, "unlock", __builtin_return_address(0));
+	else if (run_actor() != NOBODY)
+		race_release(run_actor(), &m->free);
+	m->free = 1;
 	return 0;
 }
 
 void
 instead_begin(void)
 {
-	mutex_depth = 0;
-	mutex_word = explore_alloc(sizeof(*mutex_word));
+	stack_sems = explore_alloc(8 * EXPLORE_ACTORS);
+	other_mutexes = explore_alloc(sizeof(*other_mutexes));
+	other_mutexes->free = 1;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------ */

@@ -23,11 +23,13 @@
 #include <rte_memcpy.h>
 
 void *instead_alloc(size_t size);
+void instead_free(void *p);
 void *instead_memcpy(void *to, const void *from, size_t size);
 void *instead_memset(void *at, int byte, size_t size);
 int instead_sem_init(sem_t *sem, unsigned int value);
 int instead_sem_wait(sem_t *sem);
 int instead_sem_post(sem_t *sem);
+int instead_mutex_init(pthread_mutex_t *mutex);
 int instead_mutex_lock(pthread_mutex_t *mutex);
 int instead_mutex_unlock(pthread_mutex_t *mutex);
 int instead_pthread_create(pthread_t *thread, void *(*main)(void *), void *arg);
@@ -37,7 +39,7 @@ void instead_panic(const char *where, const char *why, ...) __attribute__((noret
 #define rte_zmalloc(type, size, align)		      instead_alloc(size)
 #define rte_zmalloc_socket(type, size, align, socket) ((void)(socket), instead_alloc(size))
 #define rte_calloc(type, n, size, align)	      instead_alloc((size_t)(n) * (size))
-#define rte_free(p)				      ((void)(p))
+#define rte_free(p)				      instead_free(p)
 #define calloc(n, size)				      instead_alloc((size_t)(n) * (size))
 #define free(p)					      ((void)(p))
 #define memcpy(to, from, size)			      instead_memcpy(to, from, size)
@@ -47,6 +49,7 @@ void instead_panic(const char *where, const char *why, ...) __attribute__((noret
 #define sem_wait(sem)				      instead_sem_wait(sem)
 #define sem_post(sem)				      instead_sem_post(sem)
 #define sem_destroy(sem)			      ((void)(sem))
+#define pthread_mutex_init(mutex, attr)		      instead_mutex_init(mutex)
 #define pthread_mutex_lock(mutex)		      instead_mutex_lock(mutex)
 #define pthread_mutex_unlock(mutex)		      instead_mutex_unlock(mutex)
 #define pthread_create(thread, attr, main, arg)	      instead_pthread_create(thread, main, arg)

@@ -27,6 +27,8 @@ struct step {
 
 bool arena_has(const void *addr);
 size_t arena_offset(const void *addr);
+/** How large what begins there was allocated; 0: nothing does. */
+size_t arena_size(const void *addr);
 /** Give everything back: the next scenario begins with none. */
 void arena_clear(void);
 /** From here on what is written is put back by arena_restore(). */
@@ -70,6 +72,10 @@ void run_add_daemon(const char *name, void *(*main)(void *), void *arg);
 /** Let that daemon run until it waits: in setup, where nobody explores. */
 void run_daemon(void);
 uint64_t run_clock_ns(void);
+/** Steps of the calling actor so far. */
+uint32_t run_nb_steps(void);
+/** The actor on whose stack @p addr is, or NOBODY. */
+unsigned int run_stack_of(const void *addr);
 
 /** How the actors of a scenario stand, for the search. */
 struct run_state {

@@ -14,6 +14,7 @@ static struct shared {
 	uint64_t data;
 	uint32_t flag, never;
 	uint64_t own[3][8];
+	pthread_mutex_t mutex;
 } *s;
 static uint64_t saw[3];
 
@@ -21,6 +22,7 @@ static void
 setup(void)
 {
 	s = explore_alloc(sizeof(*s));
+	pthread_mutex_init(&s->mutex, NULL);
 }
 
 static void
@@ -171,6 +173,31 @@ read_behind_two(void)
 		explore_equal(s->data, 1);
 }
 
+/* ---- mutexes, and what is freed ------------------------------------------------------------ */
+
+static void
+store_twice_locked(void)
+{
+	pthread_mutex_lock(&s->mutex);
+	s->data++;
+	STORE(x, 1, RELAXED);
+	STORE(x, 2, RELAXED);
+	pthread_mutex_unlock(&s->mutex);
+}
+
+static void
+look_locked(void)
+{
+	pthread_mutex_lock(&s->mutex);
+	s->data++;
+	saw[0] = LOAD(x, RELAXED);
+	pthread_mutex_unlock(&s->mutex);
+}
+
+static void look(void) { saw[0] = LOAD(x, RELAXED); }
+static void saw_no_half(void) { explore_assert(saw[0] != 1); }
+static void free_it(void) { rte_free(s); }
+
 /* ---- at random ----------------------------------------------------------------------------- */
 
 uint64_t explore_random_seed;
@@ -242,6 +269,13 @@ const struct explore_scenario explore_litmus[] = {
 	CASE("litmus_store_ends_a_release", A(publish), A(store_relaxed), A(read_behind_two)), .expect_failure = true},
 	CASE("litmus_two_plain_stores_are_a_race", A(write_data), A(write_data)), .expect_failure = true},
 	CASE("litmus_plain_stores_in_order_are_none", A(write_data_and_signal), A(write_data_behind_flag))},
+	CASE("litmus_sections_come_one_behind_the_other", A(store_twice_locked), A(look_locked)),
+		.schedules = 2, .check = saw_no_half},
+	CASE("litmus_three_sections_have_six_orders", A(store_twice_locked), A(store_twice_locked), A(store_twice_locked)),
+		.schedules = 6},
+	CASE("litmus_who_does_not_lock_comes_in_between", A(store_twice_locked), A(look)),
+		.expect_failure = true, .check = saw_no_half},
+	CASE("litmus_freed_too_early_is_found", A(free_it), A(read_x)), .expect_failure = true},
 	{.name = NULL},
 };
 

@@ -42,6 +42,7 @@ struct actor {
 	void *arg;
 	void *context;
 	bool ended;
+	uint32_t nb_steps;
 	struct step pending;
 };
 
@@ -82,6 +83,20 @@ run_clock_ns(void)
 	return clock_ns;
 }
 
+uint32_t
+run_nb_steps(void)
+{
+	return mode == EXPLORE ? actors[current].nb_steps : 0;
+}
+
+unsigned int
+run_stack_of(const void *addr)
+{
+	size_t offset = (uintptr_t)addr - (uintptr_t)stacks;
+
+	return offset < sizeof(stacks) ? (unsigned int)(offset / STACK_SIZE) : NOBODY;
+}
+
 static void
 pass_for(unsigned int actor)
 {
@@ -120,6 +135,7 @@ actor_start(unsigned int actor)
 	struct actor *a = &actors[actor];
 
 	a->pending = (struct step){0};
+	a->nb_steps = 0;
 	a->ended = a->run == NULL && a->daemon == NULL;
 	a->context = make_fcontext(stacks[actor] + STACK_SIZE, STACK_SIZE, actor_main);
 }
@@ -191,6 +207,7 @@ run_step(const struct step *step)
 		if (!arena_has((const void *)(step->word * 8)))
 			return;
 		actors[current].pending = *step;
+		actors[current].nb_steps++;
 		yield();
 		return;
 	}

@@ -156,7 +156,9 @@ races_of(unsigned int at, const steps_t before)
 			continue;
 		if (other->chosen != node->chosen && seen[other->chosen] < next)
 			race(next - 1, at);
-		join(seen, other->behind);
+		/* Who waited then (an unlock) could not come before it, but may before what it waited for (the lock). */
+		if (other->enabled & 1u << node->chosen)
+			join(seen, other->behind);
 	}
 }
 
