@@ -62,9 +62,8 @@ pool_tell(struct plx_conn_group *group, uint64_t id)
 	return false;
 }
 
-/** Whether @p event concerns @p group, which then has been told. */
-static bool
-group_hear(struct plx_conn_group *group, const struct plx_event *event)
+bool
+conn_group_hear(struct plx_conn_group *group, const struct plx_event *event)
 {
 	bool mine = false;
 
@@ -171,7 +170,7 @@ event_take(struct plx_conn_events *events, const struct plx_event *event)
 		events->cb(events->dev, event, events->arg);
 	pthread_mutex_lock(&events->lock);
 	LIST_FOREACH(group, &events->groups, in_events)
-		heard |= group_hear(group, event);
+		heard |= conn_group_hear(group, event);
 	pthread_mutex_unlock(&events->lock);
 	if (!heard && has_object(event))
 		count(&events->stats.late);

@@ -61,6 +61,8 @@ struct plx_conn_group {
 void conn_events_join(struct plx_conn_events *events, struct plx_conn_group *group);
 void conn_events_leave(struct plx_conn_events *events, struct plx_conn_group *group);
 bool conn_events_fit(const struct plx_conn_events *events, const struct plx_device *dev, const struct plx_control *control);
+/** Whether @p event concerns @p group, which then has been told. Control thread. */
+bool conn_group_hear(struct plx_conn_group *group, const struct plx_event *event);
 /** Act on what the control thread has told. Returns how many things it did. */
 unsigned int conn_group_heed(struct plx_conn_group *group);
 

@@ -57,7 +57,7 @@ struct explore_scenario {
 
 /** Every table of scenarios, each ended by one without a name. */
 extern const struct explore_scenario explore_litmus[], explore_dispatcher[], explore_shared[], explore_conn[],
-	explore_conn_early[], explore_windows[];
+	explore_conn_early[], explore_windows[], explore_refill[];
 
 /** Three actors that do something at random, another thing for each seed. */
 extern uint64_t explore_random_seed;

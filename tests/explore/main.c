@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_log.h>
+
 #include "internal.h"
 
 #define MAX_CASES 128
@@ -143,12 +145,14 @@ main(int argc, char **argv)
 	nb = add_cases(cases, nb, explore_conn, argv + at, argc - at);
 	nb = add_cases(cases, nb, explore_conn_early, argv + at, argc - at);
 	nb = add_cases(cases, nb, explore_windows, argv + at, argc - at);
+	nb = add_cases(cases, nb, explore_refill, argv + at, argc - at);
 	if (argc != at && nb != (unsigned int)(argc - at)) {
 		fprintf(stderr, "explore: %d scenarios named, there are %u of them\n" USAGE, argc - at, nb);
 		return 2;
 	}
 	if (plx_test_eal_init(NULL) != 0)
 		return 1;
+	rte_log_set_global_level(RTE_LOG_CRIT); /* what is refused on purpose would be logged in each schedule */
 	sigaltstack(&(stack_t){.ss_sp = spare_stack, .ss_size = sizeof(spare_stack)}, NULL);
 	pool_take_over();
 	return _cmocka_run_group_tests("explore", cases, nb, NULL, NULL);

@@ -59,8 +59,8 @@ fake_lose(struct plx_qp *qp, bool recv)
 	q->tail++;
 }
 
-static bool
-refused(struct fake_device *dev, int *err)
+bool
+fake_refuses(struct fake_device *dev, int *err)
 {
 	if (dev->fail_post_at == 0 || --dev->fail_post_at != 0)
 		return false;
@@ -82,7 +82,7 @@ post(struct fake_qp *qp, struct fake_queue *q, const struct plx_wr *const *wrs, 
 	struct fake_device *dev = fake_device(qp->base.dev);
 
 	for (uint16_t i = 0; i < n; i++) {
-		if (refused(dev, err))
+		if (fake_refuses(dev, err))
 			return i;
 		remember(qp, wrs[i]);
 		q->wr_ids[q->head % FAKE_DEPTH] = wrs[i]->wr_id;
@@ -169,6 +169,19 @@ static int
 fake_pd_destroy(struct plx_pd *pd)
 {
 	free(pd);
+	return 0;
+}
+
+static struct plx_mr *
+fake_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
+{
+	return calloc(1, sizeof(struct plx_mr));
+}
+
+static int
+fake_mr_deregister(struct plx_mr *mr)
+{
+	free(mr);
 	return 0;
 }
 
@@ -281,10 +294,15 @@ static const struct plx_driver fake_driver = {
 		.qp_limits = fake_limits,
 		.pd_create = fake_pd_create,
 		.pd_destroy = fake_pd_destroy,
+		.mr_register = fake_mr_register,
+		.mr_deregister = fake_mr_deregister,
 		.cq_create = fake_cq_create,
 		.cq_destroy = fake_cq_destroy,
 		.qp_create = fake_qp_create,
 		.qp_destroy = fake_qp_destroy,
+		.srq_create = fake_srq_create,
+		.srq_destroy = fake_srq_destroy,
+		.srq_arm = fake_srq_arm,
 		.qp_local_addr = fake_local_addr,
 		.qp_bring_up = fake_bring_up,
 		.qp_to_error = fake_to_error,
@@ -303,13 +321,16 @@ fake_device_open(void)
 	dev->base.caps = (struct plx_device_caps){
 		.kinds = PLX_KIND(PLX_OPCODE_SEND) | PLX_KIND(PLX_OPCODE_WRITE) | PLX_KIND(PLX_OPCODE_READ) |
 			 PLX_KIND(PLX_OPCODE_FETCH_ADD) | PLX_KIND(PLX_OPCODE_RECV),
-		.flags = PLX_CAP_ATTR_EXCHANGE,
+		.flags = PLX_CAP_ATTR_EXCHANGE | PLX_CAP_SRQ,
 		.transports = 1 << PLX_TRANSPORT_RC,
 		.max_qp = 4096,
 		.max_qp_wr = FAKE_DEPTH,
 		.max_cq = 16,
 		.max_cqe = FAKE_DEPTH,
 		.max_mr = 16,
+		.max_srq = 16,
+		.max_srq_wr = FAKE_DEPTH,
+		.max_srq_sge = 1,
 		.max_sge = 6,
 		.max_sge_rd = 2,
 		.max_inline = 64,

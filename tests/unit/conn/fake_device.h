@@ -31,6 +31,12 @@ struct fake_qp {
 	struct plx_sge last_sges[8];
 };
 
+struct fake_srq {
+	struct plx_srq base;
+	struct fake_queue q;
+	uint32_t limit; /**< armed; 0: not */
+};
+
 struct fake_cq {
 	struct plx_cq base;
 	struct plx_wc wcs[FAKE_DEPTH];
@@ -46,6 +52,7 @@ struct fake_device {
 	bool keep_flushes;	 /**< to_error flushes nothing */
 	bool complete_in_post;	 /**< each send completes while it is posted, by on_post */
 	void (*on_post)(struct fake_qp *qp, uint64_t wr_id);
+	void (*on_limit)(struct plx_srq *srq); /**< fewer are left than its limit, which is armed no longer */
 	unsigned int nb_created, nb_destroyed, nb_to_error;
 	pthread_t verb_thread; /**< the last that created, modified or destroyed */
 	uint32_t next_qp_num;
@@ -72,6 +79,22 @@ void fake_cq_push(struct plx_cq *cq, const struct plx_wc *wc);
 
 /** Complete the oldest @p n sends or receives of @p qp; nothing tells the success of an unsignaled send. */
 void fake_complete(struct plx_qp *qp, bool recv, unsigned int n, enum plx_status status);
+
+/** A message for @p qp takes the oldest receive of its SRQ, and ends so; false: there is none. */
+bool fake_arrive(struct plx_qp *qp, enum plx_status status);
+
+/* fake_srq.c: slots of the driver's. */
+struct plx_srq *fake_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf);
+int fake_srq_destroy(struct plx_srq *srq);
+int fake_srq_arm(struct plx_srq *srq, uint32_t limit);
+/** Whether the next WR is refused, and with what (fail_post_at). */
+bool fake_refuses(struct fake_device *dev, int *err);
+
+static inline struct fake_srq *
+fake_srq(struct plx_srq *srq)
+{
+	return plx_container_of(srq, struct fake_srq, base);
+}
 
 /** Forget the oldest send or receive: its completion will never come. */
 void fake_lose(struct plx_qp *qp, bool recv);
