@@ -86,6 +86,8 @@ control_arm(struct plx_control_req *req)
 	return plx_srq_arm(pool->srq, pool->limit);
 }
 
+static void arm_if_due(struct plx_recv_pool *pool);
+
 static void
 arm_done(struct plx_control_req *req)
 {
@@ -95,6 +97,7 @@ arm_done(struct plx_control_req *req)
 	if (req->result != 0)
 		PLX_LOG(WARNING, "receive pool %s: its limit of %u is not armed: error %d; it is filled by count alone",
 			pool->conf.name, pool->limit, -req->result);
+	arm_if_due(pool); /* it may have fired before this answer was here */
 }
 
 /** Once there are enough: an event that is due at once would go round in circles. */

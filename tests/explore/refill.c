@@ -48,6 +48,14 @@ setup_refusing(void)
 	dev->fail_post_errno = -EIO;
 }
 
+static void
+setup_by_event(void)
+{
+	world();
+	make_pool(4, 2, 2, 0, true);
+	make_conn(0, WORKER);
+}
+
 /** One receive on its way to the owner fills the lane. */
 static void
 narrow(void)
@@ -278,6 +286,8 @@ const struct explore_scenario explore_refill[] = {
 		GIVES(alien_gives)),
 	CASE("refill_is_refused_half_way", setup_refusing, all_came, OWNS(owner_two_turns), WORKS(worker_gives),
 		DEVICE(two_arrive)),
+	CASE("refill_limit_fires_while_it_is_armed", setup_by_event, all_came_and_armed, OWNS(owner_three_turns),
+		WORKS(worker_gives), DEVICE(two_arrive)),
 	CASE("refill_lane_is_full", setup_narrow, all_came_and_armed, OWNS(owner_two_turns), WORKS(worker_gives)),
 	CASE("refill_parked_meets_the_owners_turn", setup_flushed, all_were_flushed, OWNS(owner_two_turns),
 		WORKS(worker_gives)),
