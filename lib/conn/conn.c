@@ -13,6 +13,7 @@
 #include "conn_internal.h"
 #include "plx_clock.h"
 #include "plx_log.h"
+#include "recv_pool_internal.h"
 
 #define DEFAULT_DEPTH	 128
 #define DEFAULT_DRAIN_MS 1000

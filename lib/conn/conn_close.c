@@ -6,6 +6,7 @@
 #include "conn_internal.h"
 #include "plx_clock.h"
 #include "plx_log.h"
+#include "recv_pool_internal.h"
 
 /**
  * @file

@@ -10,6 +10,7 @@
 
 #include "conn_internal.h"
 #include "plx_log.h"
+#include "recv_pool_internal.h"
 
 struct plx_conn_events {
 	struct plx_control_watch watch;

@@ -9,6 +9,7 @@
 
 #include "conn_internal.h"
 #include "plx_log.h"
+#include "recv_pool_internal.h"
 
 /** From every lcore but the owner and from aliens; room for every op, and for closes beside them. */
 static struct plx_lane *

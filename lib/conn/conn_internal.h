@@ -17,8 +17,6 @@
 #include "plx_conn.h"
 #include "plx_conn_events.h"
 #include "plx_lane.h"
-#include "plx_op_shared.h"
-#include "plx_recv_pool.h"
 
 /** Connections in one of the group's lists; each is in a list at most once (in_waiters, in_closing). */
 struct conn_list {
@@ -65,62 +63,6 @@ bool conn_events_fit(const struct plx_conn_events *events, const struct plx_devi
 bool conn_group_hear(struct plx_conn_group *group, const struct plx_event *event);
 /** Act on what the control thread has told. Returns how many things it did. */
 unsigned int conn_group_heed(struct plx_conn_group *group);
-
-/** A connection that is gone, while ops that came on it are not given back: its number is not another's until then. */
-struct recv_pool_dead {
-	uint32_t qp_num;
-	uint32_t nb_held;
-};
-
-/** A receive pool: what every file of the room may do with it (recv_pool.c). */
-struct plx_recv_pool {
-	struct plx_recv_pool_conf conf;
-	struct plx_conn_group *group;
-	struct plx_srq *srq;	    /**< NULL: receives of each QP's own */
-	uint32_t limit;		    /**< of the event; 0: refill goes by count alone */
-	uint32_t depth;		    /**< posted at most: of the SRQ, or per connection */
-	struct plx_region *memory;
-	struct plx_op **ops;	    /**< all of them */
-	uint32_t nb_ops;
-	uint32_t nb_cqes;	    /**< reserved in the CQ for the SRQ */
-	uint32_t nb_conns;	    /**< under the group's lock */
-	uint32_t told;		    /**< atomic: the limit event came */
-	LIST_ENTRY(plx_recv_pool) in_group;
-
-	/* The owner's. */
-	struct plx_op **unposted;   /**< a stack */
-	uint32_t nb_unposted;
-	bool arming;		    /**< the control thread is at it */
-	bool to_arm;		    /**< the event came: the limit is armed again once there are enough */
-	struct plx_control_req arm;
-	struct plx_recv_pool_stats stats;
-	struct plx_op_shared shared; /**< without an SRQ each QP's nb_held are those that it has, posted or held */
-
-	struct recv_pool_dead *dead; /**< under the group's lock */
-	uint32_t nb_dead;
-
-	/* Without an SRQ, under the group's lock: connections that have fewer receives than depth, the first first. */
-	struct plx_conn **lacking;
-	uint32_t nb_lacking;
-	struct plx_op_list parked; /**< COMPLETED, given back while the lane to the owner was full */
-};
-
-/** Control thread, under the group's lock: the limit event of SRQ @p id. Whether it is this pool's. */
-bool recv_pool_tell(struct plx_recv_pool *pool, uint64_t id);
-/** Owner, under the group's lock: act on it, if it came, on what was parked and on what connections lack. */
-void recv_pool_heed(struct plx_recv_pool *pool);
-/** Owner: @p op, one of the pool's, was given back on another lcore. */
-void recv_pool_back(struct plx_op *op);
-/** Under the group's lock: @p conn is complete and wants its first receives, where each connection has its own. */
-void recv_pool_expects(struct plx_conn *conn);
-/** Serve who wants some: here on the owner, else in its next turn. */
-void recv_pool_serve(struct plx_recv_pool *pool);
-/** Whether the pool may still get completions, or ops back, of another QP with the number @p qp_num. Control thread. */
-bool recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num);
-/** -ENOSPC: max_conns, or no receives for one more. With the number of @p conn's QP. Control thread. */
-int recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn);
-/** All completions of @p conn's QP have been seen. */
-void recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn);
 
 /** The lane carries pointers; the lowest bit says that it is a connection to close, not an op to post, the highest neither. */
 static inline uintptr_t

@@ -1,444 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) The Pollux authors
  */
-#include "plx_recv_pool.h"
+#include "recv_pool_internal.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "conn_internal.h"
 #include "plx_log.h"
 #include "plx_memory.h"
-#include "plx_op_shared.h"
 #include "plx_srq.h"
+
+/**
+ * @file
+ * A receive pool is made and destroyed.
+ *
+ *      create:  SRQ, CQEs --> ops with a buffer each --> filled, armed --> in its group's list, where events find it
+ *      destroy: refused while connections use it or an op is neither posted nor unposted
+ *
+ * What it does in between: recv_pool_fill.c, recv_pool_limit.c, recv_pool_back.c, recv_pool_conns.c.
+ */
 
 #define DEFAULT_CONNS 1024
 
 /* ---- the SRQ is filled --------------------------------------------------------------------- */
 
-static uint32_t
-posted(const struct plx_recv_pool *pool)
-{
-	return pool->shared.queue.head - pool->shared.queue.tail;
-}
-
-/** As when submit takes an op, but for a queue of no order. */
-static void
-op_arm(struct plx_recv_pool *pool, struct plx_op *op)
-{
-	plx_op_posted(op, (uint16_t)pool->group->dispatcher->owner);
-	op->queue = &pool->shared.queue;
-	plx_op_arm(op);
-}
-
-/** Post up to @p n of those on top of the stack. Returns how many it did. */
-static uint16_t
-srq_post(struct plx_recv_pool *pool, uint16_t n)
-{
-	const struct plx_wr *wrs[PLX_POST_BURST];
-	struct plx_op **top = &pool->unposted[pool->nb_unposted - n];
-	struct plx_dispatcher *d = pool->group->dispatcher;
-	uint16_t done;
-	int err = 0;
-
-	for (uint16_t i = 0; i < n; i++) {
-		/* From the top down, so that what is not taken is still a stack. */
-		struct plx_op *op = top[n - 1 - i];
-
-		op_arm(pool, op);
-		wrs[i] = &op->wr;
-	}
-	plx_dispatcher_post_begin(d);
-	done = plx_srq_post_recv(pool->srq, wrs, n, &err);
-	plx_dispatcher_post_end(d);
-	pool->shared.queue.head += done;
-	pool->nb_unposted -= done;
-	for (uint16_t i = done; i < n; i++) {
-		plx_op_disarm(top[n - 1 - i]);
-		plx_op_prepared_again(top[n - 1 - i]);
-	}
-	pool->stats.refills++;
-	return done;
-}
-
-static void
-srq_fill(struct plx_recv_pool *pool)
-{
-	for (;;) {
-		uint32_t n = RTE_MIN(pool->nb_unposted, pool->depth - posted(pool));
-
-		n = RTE_MIN(n, (uint32_t)PLX_POST_BURST);
-		if (n == 0 || srq_post(pool, (uint16_t)n) < n)
-			return;
-	}
-}
-
-/* ---- the limit is armed -------------------------------------------------------------------- */
-
-static int
-control_arm(struct plx_control_req *req)
-{
-	struct plx_recv_pool *pool = plx_container_of(req, struct plx_recv_pool, arm);
-
-	return plx_srq_arm(pool->srq, pool->limit);
-}
-
-static void arm_if_due(struct plx_recv_pool *pool);
-
-static void
-arm_done(struct plx_control_req *req)
-{
-	struct plx_recv_pool *pool = plx_container_of(req, struct plx_recv_pool, arm);
-
-	pool->arming = false;
-	if (req->result != 0)
-		PLX_LOG(WARNING, "receive pool %s: its limit of %u is not armed: error %d; it is filled by count alone",
-			pool->conf.name, pool->limit, -req->result);
-	arm_if_due(pool); /* it may have fired before this answer was here */
-}
-
-/** Once there are enough: an event that is due at once would go round in circles. */
-static void
-arm_if_due(struct plx_recv_pool *pool)
-{
-	if (!pool->to_arm || pool->arming || posted(pool) < pool->limit)
-		return;
-	pool->arm.fn = control_arm;
-	pool->arm.done = arm_done;
-	if (plx_control_submit(pool->group->control, &pool->arm) != 0)
-		return; /* its queue is full: with the next op that comes back */
-	pool->arming = true;
-	pool->to_arm = false;
-}
-
-static void
-refill(struct plx_recv_pool *pool)
-{
-	srq_fill(pool);
-	if (__builtin_expect(pool->to_arm, 0))
-		arm_if_due(pool);
-}
-
-bool
-recv_pool_tell(struct plx_recv_pool *pool, uint64_t id)
-{
-	if (pool->srq == NULL || pool->srq->id != id)
-		return false;
-	__atomic_store_n(&pool->told, 1, __ATOMIC_RELAXED);
-	return true;
-}
-
 /* ---- ops come back ------------------------------------------------------------------------- */
-
-/** Under the lock: one of those that a connection which is gone had is back. */
-static void
-dead_returned(struct plx_recv_pool *pool, uint32_t qp_num)
-{
-	for (uint32_t i = 0; i < pool->nb_dead; i++) {
-		if (pool->dead[i].qp_num != qp_num)
-			continue;
-		if (--pool->dead[i].nb_held == 0)
-			pool->dead[i] = pool->dead[--pool->nb_dead];
-		return;
-	}
-}
-
-static void
-owner_tell(struct plx_recv_pool *pool)
-{
-	/* Release: partner is the acquire in conn_group_heed(). */
-	__atomic_fetch_or(&pool->group->told, GROUP_TOLD_POOL, __ATOMIC_RELEASE);
-}
-
-static void
-keep(struct plx_recv_pool *pool, struct plx_op *op)
-{
-	pool->unposted[pool->nb_unposted++] = op;
-}
-
-static bool
-conn_post(struct plx_op_shared_who *who, struct plx_op *op)
-{
-	struct plx_submit_err err;
-
-	return plx_conn_recv_burst(plx_op_queue_conn(who->queue), &op, 1, &err) == 1;
-}
-
-/** Under the lock. */
-static void
-lacks(struct plx_recv_pool *pool, struct plx_conn *conn)
-{
-	pool->lacking[pool->nb_lacking++] = conn;
-}
-
-/** Under the lock. */
-static void
-lacks_no_more(struct plx_recv_pool *pool, const struct plx_conn *conn)
-{
-	uint32_t nb = 0;
-
-	for (uint32_t i = 0; i < pool->nb_lacking; i++)
-		if (pool->lacking[i] != conn)
-			pool->lacking[nb++] = pool->lacking[i];
-	pool->nb_lacking = nb;
-}
-
-/** Until it has all of its own. One that closes takes none, and is off the list when it leaves. */
-static void
-conn_serve(struct plx_recv_pool *pool, struct plx_op_shared_who *who)
-{
-	while (who->nb_held < pool->depth && pool->nb_unposted != 0) {
-		if (!conn_post(who, pool->unposted[pool->nb_unposted - 1]))
-			return;
-		pool->nb_unposted--;
-		who->nb_held++;
-	}
-}
-
-/** Owner, under the lock: what is kept goes to who lacks some, the first first. */
-static void
-serve_lacking(struct plx_recv_pool *pool)
-{
-	for (uint32_t i = 0; i < pool->nb_lacking && pool->nb_unposted != 0;) {
-		struct plx_conn *conn = pool->lacking[i];
-		struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, conn->rq.qp_num);
-
-		conn_serve(pool, who);
-		if (who->nb_held == pool->depth)
-			lacks_no_more(pool, conn);
-		else
-			i++;
-	}
-}
-
-static void
-refill_if_low(struct plx_recv_pool *pool)
-{
-	if (posted(pool) < pool->conf.low_water || pool->nb_unposted >= PLX_POST_BURST)
-		refill(pool);
-}
-
-/** Owner, under the lock: @p op is PREPARED; its qp_num is the one that it had completed on. */
-static void
-returned(struct plx_recv_pool *pool, struct plx_op *op)
-{
-	struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, op->qp_num);
-
-	if (who == NULL)
-		dead_returned(pool, op->qp_num);
-	else if (who->nb_held-- == pool->depth && pool->srq == NULL)
-		lacks(pool, plx_op_queue_conn(who->queue));
-	keep(pool, op);
-	if (pool->srq == NULL)
-		serve_lacking(pool);
-	else
-		refill_if_low(pool);
-}
-
-/**
- * The same without the lock, for the usual case: its connection is there, and if each has its own it has the others and can
- * take it.
- */
-static bool
-returned_at_once(struct plx_recv_pool *pool, struct plx_op *op)
-{
-	struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, op->qp_num);
-
-	if (who == NULL)
-		return false;
-	if (pool->srq == NULL)
-		return who->nb_held == pool->depth && conn_post(who, op);
-	who->nb_held--;
-	keep(pool, op);
-	refill_if_low(pool);
-	return true;
-}
-
-/** Owner: @p op is PREPARED. */
-static void
-take_back(struct plx_recv_pool *pool, struct plx_op *op)
-{
-	if (returned_at_once(pool, op))
-		return;
-	pthread_mutex_lock(&pool->group->lock);
-	returned(pool, op);
-	pthread_mutex_unlock(&pool->group->lock);
-}
-
-void
-recv_pool_back(struct plx_op *op)
-{
-	take_back(plx_container_of(plx_op_shared_of(op->queue), struct plx_recv_pool, shared), op);
-}
-
-int
-plx_recv_pool_give(struct plx_recv_pool *pool, struct plx_op *op)
-{
-	const struct plx_conn_group *group = pool->group;
-	struct plx_op_queue *queue = op->queue;
-
-	if (plx_op_again(op) != 0)
-		return -EBUSY;
-	if (rte_lcore_id() == group->dispatcher->owner) {
-		take_back(pool, op);
-		return 0;
-	}
-	op->queue = &pool->shared.queue; /* which says that it comes back */
-	if (plx_lane_send(group->lane, &op, 1) == 1)
-		return 0;
-	op->queue = queue;
-	plx_op_complete(op);
-	return -EAGAIN;
-}
-
-/** Nobody gets the message: the receive serves again, and who sent one too many is closed. */
-static void
-message_refuse(struct plx_recv_pool *pool, struct plx_op *op, const struct plx_op_shared_who *who)
-{
-	struct plx_conn *conn = who == NULL ? NULL : plx_op_queue_conn(who->queue);
-
-	plx_op_renew(op);
-	plx_op_prepared_again(op);
-	keep(pool, op);
-	pool->stats.refused++;
-	if (conn != NULL && plx_conn_close(conn) == 0)
-		PLX_LOG(WARNING, "receive pool %s: connection of QP %u closed: it holds %u messages (its share is %u), and fewer than "
-			"the reserve of %u receives are left: give back, or copy out, sooner",
-			pool->conf.name, who->qp_num, who->nb_held, pool->conf.share, pool->conf.reserve);
-}
-
-/** A message came and few receives are left, or nobody knows from whom. Whether it is delivered. */
-static bool
-message_when_low(struct plx_op_shared *shared, struct plx_op *op, struct plx_op_shared_who *who)
-{
-	struct plx_recv_pool *pool = plx_container_of(shared, struct plx_recv_pool, shared);
-
-	refill(pool); /* there may be some that were never posted */
-	if (who != NULL && (posted(pool) >= pool->conf.reserve || who->nb_held < pool->conf.share))
-		return true;
-	message_refuse(pool, op, who);
-	refill(pool);
-	return false;
-}
-
-/** The owner takes it in its turn: the lane to it is full, and a callback does not wait. */
-static void
-park(struct plx_recv_pool *pool, struct plx_op *op)
-{
-	pthread_mutex_lock(&pool->group->lock);
-	plx_op_list_append(&pool->parked, op);
-	pthread_mutex_unlock(&pool->group->lock);
-	owner_tell(pool);
-}
-
-static bool
-is_nobodys(const struct plx_op *op)
-{
-	return op->status == PLX_ST_WR_FLUSH_ERR || op->status == PLX_ST_STOPPED || op->status == PLX_ST_CONN_LOST ||
-	       op->status == PLX_ST_POST_FAILED;
-}
-
-/** The callback of all its ops: what was flushed is nobody's message and is given back. */
-static void
-completed(struct plx_op *op, void *arg)
-{
-	struct plx_recv_pool *pool = arg;
-
-	if (__builtin_expect(op->status == PLX_ST_SUCCESS, 1) || !is_nobodys(op))
-		pool->conf.cb(op, pool->conf.arg);
-	else if (plx_recv_pool_give(pool, op) == -EAGAIN)
-		park(pool, op);
-}
-
-/* ---- the owner's turn ------------------------------------------------------------------------ */
-
-void
-recv_pool_heed(struct plx_recv_pool *pool)
-{
-	struct plx_op *op;
-
-	while ((op = plx_op_list_take(&pool->parked)) != NULL) {
-		plx_op_again(op);
-		returned(pool, op);
-	}
-	serve_lacking(pool);
-	if (__atomic_exchange_n(&pool->told, 0, __ATOMIC_RELAXED) == 0)
-		return;
-	pool->stats.limit_events++;
-	pool->to_arm = pool->limit != 0;
-	refill(pool);
-}
-
-/* ---- connections come and go --------------------------------------------------------------- */
-
-bool
-recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num)
-{
-	bool knows;
-
-	pthread_mutex_lock(&pool->group->lock);
-	knows = plx_op_shared_find(&pool->shared, qp_num) != NULL;
-	for (uint32_t i = 0; i < pool->nb_dead; i++)
-		knows |= pool->dead[i].qp_num == qp_num;
-	pthread_mutex_unlock(&pool->group->lock);
-	return knows;
-}
-
-int
-recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn)
-{
-	uint32_t fit = pool->srq != NULL ? pool->conf.max_conns : RTE_MIN(pool->conf.max_conns, pool->nb_ops / pool->depth);
-	int err = -ENOSPC;
-
-	pthread_mutex_lock(&pool->group->lock);
-	if (pool->nb_conns < fit)
-		err = plx_op_shared_join(&pool->shared, conn->qp->qp_num, &conn->rq, conn->home);
-	if (err == 0)
-		pool->nb_conns++;
-	pthread_mutex_unlock(&pool->group->lock);
-	if (err != 0)
-		PLX_LOG(ERR, "receive pool %s: %u of %u connections, and one more does not fit (%u receives, each takes %u)",
-			pool->conf.name, pool->nb_conns, fit, pool->nb_ops, pool->srq != NULL ? 0 : pool->depth);
-	return err;
-}
-
-void
-recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn)
-{
-	const struct plx_op_shared_who *who;
-
-	pthread_mutex_lock(&pool->group->lock);
-	who = plx_op_shared_find(&pool->shared, conn->sq.qp_num);
-	if (who->nb_held != 0)
-		pool->dead[pool->nb_dead++] = (struct recv_pool_dead){who->qp_num, who->nb_held};
-	plx_op_shared_leave(&pool->shared, conn->sq.qp_num);
-	lacks_no_more(pool, conn);
-	pool->nb_conns--;
-	pthread_mutex_unlock(&pool->group->lock);
-}
-
-void
-recv_pool_expects(struct plx_conn *conn)
-{
-	lacks(conn->recv_pool, conn);
-}
-
-void
-recv_pool_serve(struct plx_recv_pool *pool)
-{
-	if (rte_lcore_id() != pool->group->dispatcher->owner) {
-		owner_tell(pool);
-		return;
-	}
-	pthread_mutex_lock(&pool->group->lock);
-	serve_lacking(pool);
-	pthread_mutex_unlock(&pool->group->lock);
-}
-
-/* ---- life ---------------------------------------------------------------------------------- */
 
 static int
 conf_check(const struct plx_recv_pool_conf *conf)
@@ -542,9 +130,9 @@ ops_make(struct plx_recv_pool *pool)
 				pool->group->dispatcher->name, pool->nb_ops, conf->nb_recvs);
 			return -EAGAIN;
 		}
-		plx_op_prep_recv(op, buf, conf->buf_len, pool->memory->lkey, completed, pool);
+		plx_op_prep_recv(op, buf, conf->buf_len, pool->memory->lkey, recv_pool_completed, pool);
 		pool->ops[pool->nb_ops] = op;
-		keep(pool, op);
+		recv_pool_keep(pool, op);
 	}
 	return 0;
 }
@@ -629,7 +217,7 @@ plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 	pool->conf = *conf;
 	pool->group = conf->group;
 	conf_defaults(pool);
-	err = plx_op_shared_init(&pool->shared, pool->conf.max_conns, message_when_low);
+	err = plx_op_shared_init(&pool->shared, pool->conf.max_conns, recv_pool_message_when_low);
 	if (err == 0)
 		err = srq_make(pool);
 	if (err == 0)
@@ -640,7 +228,7 @@ plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 		pool->conf.low_water = RTE_MAX(pool->depth / 2, 1u);
 	pool->shared.low = RTE_MAX(pool->conf.low_water, conf->reserve);
 	if (pool->srq != NULL) {
-		srq_fill(pool);
+		recv_pool_srq_fill(pool);
 		pool->limit = pool->conf.no_event ? 0 : RTE_MIN(pool->conf.low_water, pool->depth);
 		if (pool->limit != 0)
 			err = plx_control_sync(pool->group->control, control_arm_first, pool);
@@ -663,7 +251,7 @@ fail:
 static uint32_t
 nb_held(const struct plx_recv_pool *pool)
 {
-	return pool->nb_ops - pool->nb_unposted - posted(pool);
+	return pool->nb_ops - pool->nb_unposted - recv_pool_posted(pool);
 }
 
 int
@@ -696,7 +284,7 @@ void
 plx_recv_pool_stats(const struct plx_recv_pool *pool, struct plx_recv_pool_stats *stats)
 {
 	*stats = pool->stats;
-	stats->posted = posted(pool);
+	stats->posted = recv_pool_posted(pool);
 	stats->unposted = pool->nb_unposted;
 	stats->held = pool->srq != NULL ? nb_held(pool) : 0;
 	stats->uses_srq = pool->srq != NULL;

@@ -15,10 +15,10 @@
 
 #include <errno.h>
 
-#include "conn_internal.h"
 #include "fake_device.h"
 #include "plx_event.h"
 #include "plx_srq.h"
+#include "recv_pool_internal.h"
 #include "world.h"
 
 #define NB_CONNS 2

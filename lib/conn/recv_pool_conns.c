@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "recv_pool_internal.h"
+
+#include <errno.h>
+
+#include "plx_log.h"
+
+/**
+ * @file
+ * Connections of a receive pool come and go, and get receives of their own where there is no SRQ.
+ *
+ *      join --> who[qp_num] --leave--> dead[qp_num], while messages of it are held
+ *                 |    ^
+ *            lacks|    |served until it has depth of them
+ *                 v    |
+ *               lacking, the first first
+ */
+
+void
+recv_pool_owner_tell(struct plx_recv_pool *pool)
+{
+	/* Release: partner is the acquire in conn_group_heed(). */
+	__atomic_fetch_or(&pool->group->told, GROUP_TOLD_POOL, __ATOMIC_RELEASE);
+}
+
+void
+recv_pool_lacks(struct plx_recv_pool *pool, struct plx_conn *conn)
+{
+	pool->lacking[pool->nb_lacking++] = conn;
+}
+
+/** Under the lock. */
+static void
+lacks_no_more(struct plx_recv_pool *pool, const struct plx_conn *conn)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < pool->nb_lacking; i++)
+		if (pool->lacking[i] != conn)
+			pool->lacking[nb++] = pool->lacking[i];
+	pool->nb_lacking = nb;
+}
+
+/** Until it has all of its own. One that closes takes none, and is off the list when it leaves. */
+static void
+conn_serve(struct plx_recv_pool *pool, struct plx_op_shared_who *who)
+{
+	while (who->nb_held < pool->depth && pool->nb_unposted != 0) {
+		if (!recv_pool_conn_post(who, pool->unposted[pool->nb_unposted - 1]))
+			return;
+		pool->nb_unposted--;
+		who->nb_held++;
+	}
+}
+
+void
+recv_pool_serve_lacking(struct plx_recv_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->nb_lacking && pool->nb_unposted != 0;) {
+		struct plx_conn *conn = pool->lacking[i];
+		struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, conn->rq.qp_num);
+
+		conn_serve(pool, who);
+		if (who->nb_held == pool->depth)
+			lacks_no_more(pool, conn);
+		else
+			i++;
+	}
+}
+
+bool
+recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num)
+{
+	bool knows;
+
+	pthread_mutex_lock(&pool->group->lock);
+	knows = plx_op_shared_find(&pool->shared, qp_num) != NULL;
+	for (uint32_t i = 0; i < pool->nb_dead; i++)
+		knows |= pool->dead[i].qp_num == qp_num;
+	pthread_mutex_unlock(&pool->group->lock);
+	return knows;
+}
+
+int
+recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn)
+{
+	uint32_t fit = pool->srq != NULL ? pool->conf.max_conns : RTE_MIN(pool->conf.max_conns, pool->nb_ops / pool->depth);
+	int err = -ENOSPC;
+
+	pthread_mutex_lock(&pool->group->lock);
+	if (pool->nb_conns < fit)
+		err = plx_op_shared_join(&pool->shared, conn->qp->qp_num, &conn->rq, conn->home);
+	if (err == 0)
+		pool->nb_conns++;
+	pthread_mutex_unlock(&pool->group->lock);
+	if (err != 0)
+		PLX_LOG(ERR, "receive pool %s: %u of %u connections, and one more does not fit (%u receives, each takes %u)",
+			pool->conf.name, pool->nb_conns, fit, pool->nb_ops, pool->srq != NULL ? 0 : pool->depth);
+	return err;
+}
+
+void
+recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn)
+{
+	const struct plx_op_shared_who *who;
+
+	pthread_mutex_lock(&pool->group->lock);
+	who = plx_op_shared_find(&pool->shared, conn->sq.qp_num);
+	if (who->nb_held != 0)
+		pool->dead[pool->nb_dead++] = (struct recv_pool_dead){who->qp_num, who->nb_held};
+	plx_op_shared_leave(&pool->shared, conn->sq.qp_num);
+	lacks_no_more(pool, conn);
+	pool->nb_conns--;
+	pthread_mutex_unlock(&pool->group->lock);
+}
+
+void
+recv_pool_expects(struct plx_conn *conn)
+{
+	recv_pool_lacks(conn->recv_pool, conn);
+}
+
+void
+recv_pool_serve(struct plx_recv_pool *pool)
+{
+	if (rte_lcore_id() != pool->group->dispatcher->owner) {
+		recv_pool_owner_tell(pool);
+		return;
+	}
+	pthread_mutex_lock(&pool->group->lock);
+	recv_pool_serve_lacking(pool);
+	pthread_mutex_unlock(&pool->group->lock);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#ifndef RECV_POOL_INTERNAL_H
+#define RECV_POOL_INTERNAL_H
+
+/**
+ * @file
+ * A receive pool: its struct, what the rest of the room does with it, and what its own files share.
+ *
+ *      recv_pool.c -- made, destroyed
+ *         recv_pool_fill.c    the SRQ is filled from the stack      recv_pool_limit.c   its event
+ *         recv_pool_back.c    ops come back                         recv_pool_conns.c   connections come, lack some, go
+ *
+ * On the owner lcore unless it says otherwise.
+ */
+
+#include "conn_internal.h"
+#include "plx_op_shared.h"
+#include "plx_recv_pool.h"
+
+/** A connection that is gone, while ops that came on it are not given back: its number is not another's until then. */
+struct recv_pool_dead {
+	uint32_t qp_num;
+	uint32_t nb_held;
+};
+
+/** A receive pool. */
+struct plx_recv_pool {
+	struct plx_recv_pool_conf conf;
+	struct plx_conn_group *group;
+	struct plx_srq *srq;	    /**< NULL: receives of each QP's own */
+	uint32_t limit;		    /**< of the event; 0: refill goes by count alone */
+	uint32_t depth;		    /**< posted at most: of the SRQ, or per connection */
+	struct plx_region *memory;
+	struct plx_op **ops;	    /**< all of them */
+	uint32_t nb_ops;
+	uint32_t nb_cqes;	    /**< reserved in the CQ for the SRQ */
+	uint32_t nb_conns;	    /**< under the group's lock */
+	uint32_t told;		    /**< atomic: the limit event came */
+	LIST_ENTRY(plx_recv_pool) in_group;
+
+	/* The owner's. */
+	struct plx_op **unposted;   /**< a stack */
+	uint32_t nb_unposted;
+	bool arming;		    /**< the control thread is at it */
+	bool to_arm;		    /**< the event came: the limit is armed again once there are enough */
+	struct plx_control_req arm;
+	struct plx_recv_pool_stats stats;
+	struct plx_op_shared shared; /**< without an SRQ each QP's nb_held are those that it has, posted or held */
+
+	struct recv_pool_dead *dead; /**< under the group's lock */
+	uint32_t nb_dead;
+
+	/* Without an SRQ, under the group's lock: connections that have fewer receives than depth, the first first. */
+	struct plx_conn **lacking;
+	uint32_t nb_lacking;
+	struct plx_op_list parked; /**< COMPLETED, given back while the lane to the owner was full */
+};
+
+/* ---- for the rest of the room ---- */
+
+/** Control thread, under the group's lock: the limit event of SRQ @p id. Whether it is this pool's. */
+bool recv_pool_tell(struct plx_recv_pool *pool, uint64_t id);
+/** Owner, under the group's lock: act on it, if it came, on what was parked and on what connections lack. */
+void recv_pool_heed(struct plx_recv_pool *pool);
+/** Owner: @p op, one of the pool's, was given back on another lcore. */
+void recv_pool_back(struct plx_op *op);
+/** Under the group's lock: @p conn is complete and wants its first receives, where each connection has its own. */
+void recv_pool_expects(struct plx_conn *conn);
+/** Serve who wants some: here on the owner, else in its next turn. */
+void recv_pool_serve(struct plx_recv_pool *pool);
+/** Whether the pool may still get completions, or ops back, of another QP with the number @p qp_num. Control thread. */
+bool recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num);
+/** -ENOSPC: max_conns, or no receives for one more. With the number of @p conn's QP. Control thread. */
+int recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn);
+/** All completions of @p conn's QP have been seen. */
+void recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn);
+
+/* ---- among the pool's own files ---- */
+
+/** Receives on the SRQ. */
+static inline uint32_t
+recv_pool_posted(const struct plx_recv_pool *pool)
+{
+	return pool->shared.queue.head - pool->shared.queue.tail;
+}
+
+/** @p op is PREPARED and waits to be posted. */
+static inline void
+recv_pool_keep(struct plx_recv_pool *pool, struct plx_op *op)
+{
+	pool->unposted[pool->nb_unposted++] = op;
+}
+
+/** Give @p op to a connection that has receives of its own. Whether that took it. */
+static inline bool
+recv_pool_conn_post(struct plx_op_shared_who *who, struct plx_op *op)
+{
+	struct plx_submit_err err;
+
+	return plx_conn_recv_burst(plx_op_queue_conn(who->queue), &op, 1, &err) == 1;
+}
+
+/** Post what the SRQ has room for. */
+void recv_pool_srq_fill(struct plx_recv_pool *pool);
+/** The same, and arm the limit if that is due. */
+void recv_pool_refill(struct plx_recv_pool *pool);
+/** Arm the limit, once there are enough: an event that is due at once would go round in circles. */
+void recv_pool_arm_if_due(struct plx_recv_pool *pool);
+/** Act on the limit event, if it came. */
+void recv_pool_heed_limit(struct plx_recv_pool *pool);
+/** Under the group's lock: @p conn has fewer than it should. */
+void recv_pool_lacks(struct plx_recv_pool *pool, struct plx_conn *conn);
+/** Under the lock: what is kept goes to who lacks some, the first first. */
+void recv_pool_serve_lacking(struct plx_recv_pool *pool);
+/** Have the owner heed the pool in its next turn. Any thread. */
+void recv_pool_owner_tell(struct plx_recv_pool *pool);
+/** A message came and few receives are left, or nobody knows from whom. Whether it is delivered. */
+bool recv_pool_message_when_low(struct plx_op_shared *shared, struct plx_op *op, struct plx_op_shared_who *who);
+/** The callback of all its ops: what was flushed is nobody's message and is given back. On the home of the connection. */
+void recv_pool_completed(struct plx_op *op, void *pool);
+
+#endif

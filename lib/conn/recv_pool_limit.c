@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include "recv_pool_internal.h"
+
+#include "plx_log.h"
+#include "plx_srq.h"
+
+/**
+ * @file
+ * The limit event of a receive pool's SRQ, which is one-shot: it comes, the SRQ is filled, and it is armed again.
+ *
+ *      control thread      event --> told                    plx_srq_arm()
+ *                                     |                        ^       |
+ *      owner               heed: to_arm, refill --enough?--> arming    '--> arming is over; to_arm again?
+ */
+
+static int
+control_arm(struct plx_control_req *req)
+{
+	struct plx_recv_pool *pool = plx_container_of(req, struct plx_recv_pool, arm);
+
+	return plx_srq_arm(pool->srq, pool->limit);
+}
+
+static void
+arm_done(struct plx_control_req *req)
+{
+	struct plx_recv_pool *pool = plx_container_of(req, struct plx_recv_pool, arm);
+
+	pool->arming = false;
+	if (req->result != 0)
+		PLX_LOG(WARNING, "receive pool %s: its limit of %u is not armed: error %d; it is filled by count alone",
+			pool->conf.name, pool->limit, -req->result);
+	recv_pool_arm_if_due(pool); /* it may have fired before this answer was here */
+}
+
+void
+recv_pool_arm_if_due(struct plx_recv_pool *pool)
+{
+	if (!pool->to_arm || pool->arming || recv_pool_posted(pool) < pool->limit)
+		return;
+	pool->arm.fn = control_arm;
+	pool->arm.done = arm_done;
+	if (plx_control_submit(pool->group->control, &pool->arm) != 0)
+		return; /* its queue is full: with the next op that comes back */
+	pool->arming = true;
+	pool->to_arm = false;
+}
+
+bool
+recv_pool_tell(struct plx_recv_pool *pool, uint64_t id)
+{
+	if (pool->srq == NULL || pool->srq->id != id)
+		return false;
+	__atomic_store_n(&pool->told, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+void
+recv_pool_heed_limit(struct plx_recv_pool *pool)
+{
+	if (__atomic_exchange_n(&pool->told, 0, __ATOMIC_RELAXED) == 0)
+		return;
+	pool->stats.limit_events++;
+	pool->to_arm = pool->limit != 0;
+	recv_pool_refill(pool);
+}
