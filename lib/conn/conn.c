@@ -286,7 +286,7 @@ group_add(struct plx_conn_group *group, struct plx_conn *conn, bool to_fill)
 		LIST_INSERT_HEAD(&group->conns, conn, in_group);
 		__atomic_fetch_add(&group->nb_conns, 1, __ATOMIC_RELAXED);
 		if (to_fill)
-			recv_pool_expects(conn);
+			recv_pool_lacks(conn->recv_pool, conn);
 		err = 0;
 	}
 	pthread_mutex_unlock(&group->lock);

@@ -25,13 +25,6 @@ struct plx_conn_events {
 
 /* ---- control thread: whom does it concern? -------------------------------------------------- */
 
-static void
-group_tell(struct plx_conn_group *group, uint32_t what)
-{
-	/* Release: partner is the acquire in conn_group_heed(). */
-	__atomic_fetch_or(&group->told, what, __ATOMIC_RELEASE);
-}
-
 /** Under the group's lock. */
 static bool
 conn_tell(struct plx_conn_group *group, uint64_t id, uint32_t what)
@@ -42,7 +35,7 @@ conn_tell(struct plx_conn_group *group, uint64_t id, uint32_t what)
 		if (conn->qp_id != id)
 			continue;
 		__atomic_fetch_or(&conn->told, what, __ATOMIC_RELAXED);
-		group_tell(group, GROUP_TOLD_CONN);
+		conn_group_tell(group, GROUP_TOLD_CONN);
 		return true;
 	}
 	return false;
@@ -57,7 +50,7 @@ pool_tell(struct plx_conn_group *group, uint64_t id)
 	LIST_FOREACH(pool, &group->pools, in_group) {
 		if (!recv_pool_tell(pool, id))
 			continue;
-		group_tell(group, GROUP_TOLD_POOL);
+		conn_group_tell(group, GROUP_TOLD_POOL);
 		return true;
 	}
 	return false;
@@ -73,11 +66,11 @@ conn_group_hear(struct plx_conn_group *group, const struct plx_event *event)
 	case PLX_EVENT_CQ_ERROR:
 		mine = group->cq->id == event->object;
 		if (mine)
-			group_tell(group, GROUP_TOLD_CQ);
+			conn_group_tell(group, GROUP_TOLD_CQ);
 		break;
 	case PLX_EVENT_DEVICE_FATAL:
 		mine = true;
-		group_tell(group, GROUP_TOLD_LOST);
+		conn_group_tell(group, GROUP_TOLD_LOST);
 		break;
 	case PLX_EVENT_QP_FATAL:
 		mine = conn_tell(group, event->object, CONN_TOLD_FATAL);
@@ -217,7 +210,7 @@ conn_heed(struct plx_conn *conn, bool lost)
 unsigned int
 conn_group_heed(struct plx_conn_group *group)
 {
-	/* Acquire: partner is the release in group_tell(). */
+	/* Acquire: partner is the release in conn_group_tell(). */
 	uint32_t told = __atomic_exchange_n(&group->told, 0, __ATOMIC_ACQUIRE);
 	struct plx_recv_pool *pool;
 	struct plx_conn *conn;

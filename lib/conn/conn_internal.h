@@ -61,6 +61,14 @@ void conn_events_leave(struct plx_conn_events *events, struct plx_conn_group *gr
 bool conn_events_fit(const struct plx_conn_events *events, const struct plx_device *dev, const struct plx_control *control);
 /** Whether @p event concerns @p group, which then has been told. Control thread. */
 bool conn_group_hear(struct plx_conn_group *group, const struct plx_event *event);
+/** Have the owner heed what has been noted for it, GROUP_TOLD_*, in its next turn. Any thread. */
+static inline void
+conn_group_tell(struct plx_conn_group *group, uint32_t what)
+{
+	/* Release: partner is the acquire in conn_group_heed(). */
+	__atomic_fetch_or(&group->told, what, __ATOMIC_RELEASE);
+}
+
 /** Act on what the control thread has told. Returns how many things it did. */
 unsigned int conn_group_heed(struct plx_conn_group *group);
 

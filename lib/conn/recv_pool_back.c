@@ -147,7 +147,7 @@ park(struct plx_recv_pool *pool, struct plx_op *op)
 	pthread_mutex_lock(&pool->group->lock);
 	plx_op_list_append(&pool->parked, op);
 	pthread_mutex_unlock(&pool->group->lock);
-	recv_pool_owner_tell(pool);
+	conn_group_tell(pool->group, GROUP_TOLD_POOL);
 }
 
 static bool

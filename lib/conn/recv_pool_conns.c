@@ -19,13 +19,6 @@
  */
 
 void
-recv_pool_owner_tell(struct plx_recv_pool *pool)
-{
-	/* Release: partner is the acquire in conn_group_heed(). */
-	__atomic_fetch_or(&pool->group->told, GROUP_TOLD_POOL, __ATOMIC_RELEASE);
-}
-
-void
 recv_pool_lacks(struct plx_recv_pool *pool, struct plx_conn *conn)
 {
 	pool->lacking[pool->nb_lacking++] = conn;
@@ -117,16 +110,10 @@ recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn)
 }
 
 void
-recv_pool_expects(struct plx_conn *conn)
-{
-	recv_pool_lacks(conn->recv_pool, conn);
-}
-
-void
 recv_pool_serve(struct plx_recv_pool *pool)
 {
 	if (rte_lcore_id() != pool->group->dispatcher->owner) {
-		recv_pool_owner_tell(pool);
+		conn_group_tell(pool->group, GROUP_TOLD_POOL);
 		return;
 	}
 	pthread_mutex_lock(&pool->group->lock);

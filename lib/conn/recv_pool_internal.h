@@ -66,8 +66,8 @@ bool recv_pool_tell(struct plx_recv_pool *pool, uint64_t id);
 void recv_pool_heed(struct plx_recv_pool *pool);
 /** Owner: @p op, one of the pool's, was given back on another lcore. */
 void recv_pool_back(struct plx_op *op);
-/** Under the group's lock: @p conn is complete and wants its first receives, where each connection has its own. */
-void recv_pool_expects(struct plx_conn *conn);
+/** Under the group's lock: @p conn, one that has receives of its own, has fewer than it should. */
+void recv_pool_lacks(struct plx_recv_pool *pool, struct plx_conn *conn);
 /** Serve who wants some: here on the owner, else in its next turn. */
 void recv_pool_serve(struct plx_recv_pool *pool);
 /** Whether the pool may still get completions, or ops back, of another QP with the number @p qp_num. Control thread. */
@@ -110,12 +110,8 @@ void recv_pool_refill(struct plx_recv_pool *pool);
 void recv_pool_arm_if_due(struct plx_recv_pool *pool);
 /** Act on the limit event, if it came. */
 void recv_pool_heed_limit(struct plx_recv_pool *pool);
-/** Under the group's lock: @p conn has fewer than it should. */
-void recv_pool_lacks(struct plx_recv_pool *pool, struct plx_conn *conn);
 /** Under the lock: what is kept goes to who lacks some, the first first. */
 void recv_pool_serve_lacking(struct plx_recv_pool *pool);
-/** Have the owner heed the pool in its next turn. Any thread. */
-void recv_pool_owner_tell(struct plx_recv_pool *pool);
 /** A message came and few receives are left, or nobody knows from whom. Whether it is delivered. */
 bool recv_pool_message_when_low(struct plx_op_shared *shared, struct plx_op *op, struct plx_op_shared_who *who);
 /** The callback of all its ops: what was flushed is nobody's message and is given back. On the home of the connection. */
