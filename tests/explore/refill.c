@@ -40,11 +40,16 @@ setup_two_homes(void)
 	came_before(1, PLX_ST_SUCCESS);
 }
 
+/** Three messages leave one receive: two more are posted, of which the device takes one. */
 static void
 setup_refusing(void)
 {
-	setup_by_count();
-	dev->fail_post_at = 1;
+	world();
+	make_pool(6, 4, 2, 0, false);
+	make_conn(0, WORKER);
+	for (unsigned int i = 0; i < 3; i++)
+		came_before(0, PLX_ST_SUCCESS);
+	dev->fail_post_at = 2;
 	dev->fail_post_errno = -EIO;
 }
 
@@ -54,6 +59,16 @@ setup_by_event(void)
 	world();
 	make_pool(4, 2, 2, 0, true);
 	make_conn(0, WORKER);
+}
+
+/** The one message that fires it is held. */
+static void
+setup_held(void)
+{
+	world();
+	make_pool(2, 2, 2, 0, true);
+	make_conn(0, OWNER);
+	came_before(0, PLX_ST_SUCCESS);
 }
 
 /** One receive on its way to the owner fills the lane. */
@@ -219,6 +234,7 @@ owner_destroys(void)
 	explore_equal(destroyed, -EBUSY);
 	explore_await(flag(0));
 	owner_turn();
+	explore_equal(pool->nb_dead, 0);
 	destroyed = plx_recv_pool_destroy(pool);
 }
 
@@ -238,6 +254,19 @@ all_came_and_armed(void)
 	explore_assert(pool->stats.limit_events != 0);
 	explore_assert(!pool->arming && !pool->to_arm);
 	explore_equal(fake_srq(pool->srq)->limit, pool->limit);
+}
+
+/** While it is held there is nothing to arm for; behind that there is. */
+static void
+armed_when_it_is_back(void)
+{
+	explore_equal(pool->stats.limit_events, 1);
+	explore_assert(!pool->arming && pool->to_arm);
+	explore_equal(fake_srq(pool->srq)->limit, 0);
+	give(&hands[OF_ALIEN]);
+	plx_control_sync(control, nothing, NULL);
+	owner_turn();
+	all_came_and_armed();
 }
 
 static void
@@ -285,9 +314,10 @@ const struct explore_scenario explore_refill[] = {
 	CASE("refill_meets_two_give_backs", setup_two_homes, all_came, HANDS(owner_hands_over), WORKS(worker_gives),
 		GIVES(alien_gives)),
 	CASE("refill_is_refused_half_way", setup_refusing, all_came, OWNS(owner_two_turns), WORKS(worker_gives),
-		DEVICE(two_arrive)),
+		DEVICE(arrive)),
 	CASE("refill_limit_fires_while_it_is_armed", setup_by_event, all_came_and_armed, OWNS(owner_three_turns),
 		WORKS(worker_gives), DEVICE(two_arrive)),
+	CASE("refill_limit_waits_until_there_are_enough", setup_held, armed_when_it_is_back, OWNS(owner_two_turns)),
 	CASE("refill_lane_is_full", setup_narrow, all_came_and_armed, OWNS(owner_two_turns), WORKS(worker_gives)),
 	CASE("refill_parked_meets_the_owners_turn", setup_flushed, all_were_flushed, OWNS(owner_two_turns),
 		WORKS(worker_gives)),
