@@ -67,4 +67,19 @@ check 'as many as expected' '' "$(counts 'd0\t1\t1')"
 check 'fewer than expected' 'FAIL 1 cases ran, TABLE asks for 2' "$(counts 'd0\t2\t1')"
 check 'more skips than allowed' 'FAIL 1 cases skipped, TABLE allows 0' "$(counts 'd0\t1\t0')"
 check 'a device without a line' 'FAIL has no line in TABLE' "$(counts 'd1\t1\t1')"
+
+kernel() { # kernel LINE...: the row of a log
+	printf '[    0.000000] Linux version 6.1.0-1 (debian)\n[    9.100000] vm: tests -d rxe0\n' >"$table"
+	printf '%s\n' "$@" >>"$table"
+	./kernel-log.sh "$table" | cut -f 1,4 | tr '\t' ' '
+}
+check 'a kernel that says nothing' 'PASS ' "$(kernel '[    9.2] rxe0: added' '[    9.3] Warning: unused' '[    9.4] vm: echo BUG:')"
+for line in 'WARNING: CPU: 0 PID: 12 at lib/refcount.c:28' 'BUG: kernel NULL pointer dereference' \
+	'watchdog: BUG: soft lockup - CPU#1 stuck for 22s!' 'refcount_t: underflow; use-after-free.' 'Oops: 0000 [#1]'; do
+	check "a kernel that says $line" "FAIL Linux 6.1.0-1, 1 complaints, the first during tests -d rxe0: [    9.2] $line" \
+		"$(kernel "[    9.2] $line" '[    9.3] vm: others')"
+done
+: >"$table"
+check 'a guest that died before its first command ended' 'FAIL there is none' \
+	"$(./kernel-log.sh "$table" | cut -f 1,4 | tr '\t' ' ')"
 exit $failed

@@ -7,7 +7,7 @@
 # What is run: the contract tests on rxe0, then each line of
 # build/tests/vm-tests.txt (written by meson), a command line relative to the
 # project root. Results arrive in build/vm: N.out and N.rc of command N. So they
-# survive a guest that dies half-way, and what has no N.rc did not end.
+# survive a guest that dies half-way, and what has no N.rc did not end. What the kernel said meanwhile is a row, too.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,10 +25,11 @@ mkdir -p "$results"
 [[ -e $list ]] || printf 'FAIL\tvm\t%s\tno such file; meson writes it\n' "$list"
 
 # The guest's CPU is emulated: small rounds, unless soaking.
-if [[ ${PLX_TEST_SCALE-} = soak ]]; then unset PLX_TEST_SCALE; else export PLX_TEST_SCALE=small; fi
+limit=600
+if [[ ${PLX_TEST_SCALE-} = soak ]]; then unset PLX_TEST_SCALE; limit=7200; else export PLX_TEST_SCALE=small; fi
 export CMOCKA_MESSAGE_OUTPUT=STDOUT
 boot=ok
-devtools/vm-run -t 600 -m 2048 -w "$results" -e CMOCKA_MESSAGE_OUTPUT -e PLX_TEST_SCALE \
+devtools/vm-run -t $limit -m 2048 -w "$results" -e CMOCKA_MESSAGE_OUTPUT -e PLX_TEST_SCALE \
 	devtools/test/guest.sh "$results" >"$results/log" 2>&1 || boot="vm-run: exit status $?"
 cat "$results/log" >&2
 
@@ -39,6 +40,7 @@ for device in rxe0 siw0; do
 		printf 'FAIL\tvm\tguest has %s\t%s\n' $device "$boot"
 	fi
 done
+devtools/test/kernel-log.sh "$results/dmesg"
 
 number=0
 while IFS= read -r command; do
