@@ -180,9 +180,11 @@ each_op_is_over_once_whatever_comes_first(void **state)
 static void
 peer_that_never_posts_a_receive_costs_a_deadline_and_no_more(void **state)
 {
+	const unsigned int rounds = plx_test_is_soak() ? 30 : 3;
+	const uint64_t deadline_ns = plx_test_is_soak() ? UINT64_C(2000000000) : 20000000;
 	struct plx_dispatcher_stats d;
 
-	for (unsigned int round = 0; round < 3; round++) {
+	for (unsigned int round = 0; round < rounds; round++) {
 		stack_make(&stack, plx_test_device(),
 			&(struct stack_conf){.nb_pairs = 4, .depth = 8, .nb_ops = 512, .home = WORKER, .own_recvs = true});
 		stack_launch(&stack);
@@ -190,7 +192,7 @@ peer_that_never_posts_a_receive_costs_a_deadline_and_no_more(void **state)
 			struct plx_op *op = stack_take(&stack);
 
 			assert_non_null(op);
-			plx_op_set_deadline(op, plx_clock_monotonic_ns() + UINT64_C(20000000));
+			plx_op_set_deadline(op, plx_clock_monotonic_ns() + deadline_ns);
 			assert_int_equal(stack_submit(&stack, i % 4, op), 0);
 		}
 		stack_wait(&stack.count.by_status[PLX_ST_TIMED_OUT], 16, "deadlines");

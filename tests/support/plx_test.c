@@ -20,3 +20,9 @@ plx_test_scale(void)
 		return 10000000;
 	return 1000000;
 }
+
+bool
+plx_test_is_soak(void)
+{
+	return plx_test_scale() >= (plx_test_device_is_fast() ? 10000000 : 1000000);
+}

@@ -29,6 +29,9 @@
  */
 unsigned long plx_test_scale(void);
 
+/** Whether what takes real time takes its long form: PLX_TEST_SCALE=soak; on a kernel's device, whose rounds are small, unset. */
+bool plx_test_is_soak(void);
+
 /** Cases skipped so far. */
 extern unsigned long plx_test_nb_skipped;
 
