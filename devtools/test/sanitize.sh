@@ -35,19 +35,18 @@ build_all() {
 	if $soak; then
 		CC=clang CXX=clang++ build build-clang unit-and-contract "${quick[@]}"
 	else
+		rm -f build-clang/.compiled
 		CC=clang CXX=clang++ build build-clang build.ninja "${quick[@]}"
-		compile_only build-clang || : >build-clang/.failed
+		if compile_only build-clang; then : >build-clang/.compiled; fi
 	fi
 }
-compile_only() { # compile_only FOLDER: warnings are errors
-	local log=$PWD/$1/build.log
+compile_only() ( # compile_only FOLDER: warnings are errors
 	cd "$1"
-	{
-		jq -r '.[].file | select(startswith("..") | not)' compile_commands.json | xargs ninja # generated ones
+	exec >>build.log 2>&1
+	jq -r '.[].file | select(startswith("..") | not)' compile_commands.json | xargs ninja && # generated ones
 		jq -r '.[].command' compile_commands.json | sed 's/ -MD .* -c / -fsyntax-only /' |
-			xargs -d '\n' -P "$(nproc)" -I{} sh -c '{}'
-	} >>"$log" 2>&1
-}
+		xargs -d '\n' -P "$(nproc)" -I{} sh -c '{}'
+)
 
 suppressions() { [[ ! -e $tests/$1.supp ]] || echo "suppressions=$tests/$1.supp:"; }
 
@@ -66,10 +65,10 @@ run() { # run FOLDER LABEL TIME-FACTOR SUITE...
 }
 
 compiled() { # compiled FOLDER LABEL: the row of a folder that has no programs
-	if [[ -e $1/.failed ]]; then
-		printf 'FAIL\t%s\t(build)\tsee %s/build.log\n' "$2" "$1"
-	else
+	if [[ -e $1/.compiled ]]; then
 		printf 'PASS\t%s\tevery file compiles\t\n' "$2"
+	else
+		printf 'FAIL\t%s\tevery file compiles\tsee %s/build.log\n' "$2" "$1"
 	fi
 }
 
