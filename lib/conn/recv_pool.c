@@ -24,10 +24,6 @@
 
 #define DEFAULT_CONNS 1024
 
-/* ---- the SRQ is filled --------------------------------------------------------------------- */
-
-/* ---- ops come back ------------------------------------------------------------------------- */
-
 static int
 conf_check(const struct plx_recv_pool_conf *conf)
 {
