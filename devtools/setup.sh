@@ -13,8 +13,8 @@
 #         root file system is this machine's own), a compiler for siw
 #
 # Nothing missing: returns at once, asks nobody, touches no network. Something
-# missing and not root: prints the line to run, exit status 1; 2: an unknown purpose. Talks on stderr
-# only, so that callers keep stdout for themselves.
+# missing and not root: prints the line to run, exit status 1; 2: an unknown
+# purpose. Talks on stderr only, so that callers keep stdout for themselves.
 set -eu
 
 # libdpdk-dev itself depends on every librte-* package, the EAL plugins among

@@ -21,8 +21,9 @@
 # (10^6), soak (10^7). vm and sanitize use small by themselves.
 #
 # Ends with "N passed, N failed, N skipped" alone on the last line. Exit status
-# 1 when a case failed or a suite ran none, 2 for an unknown suite or option. A program that crashes, hangs or
-# exits badly is a failed case; so are a missing device and a missing build.
+# 1 when a case failed or a suite ran none, 2 for an unknown suite or option. A
+# program that crashes, hangs or exits badly is a failed case; so are a missing
+# device and a missing build.
 set -euo pipefail
 
 for word; do

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) The Pollux authors
 #
-# Inside the guest: run every line of FOLDER/commands (see vm-suite.sh). FOLDER/dmesg follows the kernel's log: so it has what a
-# full buffer drops, and what came before the guest's death. Without what rxe says of a dummy netdev at each query of a port.
+# Inside the guest: run every line of FOLDER/commands (see vm-suite.sh).
+# FOLDER/dmesg follows the kernel's log: so it has what a full buffer drops, and
+# what came before the guest's death. Without what rxe says of a dummy netdev at
+# each query of a port.
 folder=$1
 limit=200 # seconds for one command
 [ "${PLX_TEST_SCALE-}" = small ] || limit=900

@@ -4,8 +4,9 @@
 #
 # One row from the guest's kernel log: kernel-log.sh FILE
 #
-# FILE is the log, with a line "vm: COMMAND" where each command began (guest.sh). Some complaint is a failure, whoever is to blame:
-# the row names the command that ran, and the kernel. So is a log that does not reach to the first command.
+# FILE is the log, with a line "vm: COMMAND" where each command began (guest.sh).
+# Some complaint is a failure, whoever is to blame: the row names the command
+# that ran, and the kernel. So is a log that does not reach to the first command.
 set -eu
 if ! grep -qs ' vm: ' "$1"; then
 	printf 'FAIL\tvm\tkernel log\tthere is none\n'

@@ -7,7 +7,8 @@
 # What is run: the contract tests on rxe0, then each line of
 # build/tests/vm-tests.txt (written by meson), a command line relative to the
 # project root. Results arrive in build/vm: N.out and N.rc of command N. So they
-# survive a guest that dies half-way, and what has no N.rc did not end. What the kernel said meanwhile is a row, too.
+# survive a guest that dies half-way, and what has no N.rc did not end. What the
+# kernel said meanwhile is a row, too.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
