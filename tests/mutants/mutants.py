@@ -6,7 +6,8 @@ Break the product on purpose and demand that a test notices.
 
     mutants.py BUILD-FOLDER mutants.txt [NAME...]
 
-Without names: all of them with PLX_TEST_SCALE=soak, else every twelfth.
+Without names: all of them with PLX_TEST_SCALE=soak, else every twelfth; that each still applies is a case
+always.
 
 mutants.txt says what is changed, where, and why that is wrong. For each mutant the changed file goes to a copy of
 the tree; of the program that must notice, what depends on it is compiled again, by the commands of the build folder,
@@ -82,8 +83,8 @@ def scope(lines, function):
     return 0, 0
 
 
-def mutate(mutant, root):
-    """Change the copy at `root`; None, or why that cannot be done."""
+def mutate(mutant, root, write=True):
+    """Change the copy at `root`, or see whether it could be; None, or why that cannot be done."""
     path = os.path.join(root, mutant.file)
     if not os.path.exists(path):
         return f"{mutant.file} is not there"
@@ -95,8 +96,9 @@ def mutate(mutant, root):
             where = f"{mutant.file}, {mutant.inside}()" if mutant.inside else mutant.file
             return f"no longer applies: {len(at)} times in {where}: {bare(old[0])}"
         lines[at[0]:at[0] + len(old)] = new
-    os.unlink(path)
-    open(path, "w").write("\n".join(lines))
+    if write:
+        os.unlink(path)
+        open(path, "w").write("\n".join(lines))
     return None
 
 
@@ -231,8 +233,13 @@ def main():
         sys.exit(2)
     build, table, *words = sys.argv[1:]
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-    mutants = chosen(read_mutants(table), words)
+    every = read_mutants(table)
+    mutants = chosen(every, words)
     failed = 0
+
+    def result(name, ok, what):
+        print(f"[ RUN      ] {name}\n{name}: {what}\n[{'       OK' if ok else '  FAILED '} ] {name}", flush=True)
+        return not ok
 
     with tempfile.TemporaryDirectory(prefix="plx-mutants-") as work:
         programs = {by: Program(build, program_path(by), work) for by in sorted({m.by for m in mutants})}
@@ -240,14 +247,13 @@ def main():
             wrong = noticed(os.path.join(build, program.path), by)
             if wrong:
                 sys.exit(f"{program.path} fails without any mutant: {wrong}")
-        print(f"[==========] Running {len(mutants)} test(s).", flush=True)
+        print(f"[==========] Running {len(mutants) + 1} test(s).", flush=True)
+        lost = [f"{m.name} {why}" for m in every if (why := mutate(m, source, write=False))]
+        failed += result("each_mutant_applies", not lost, "; ".join(lost) or f"{len(every)} of them")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             jobs = [(m, pool.submit(run, m, build, source, programs[m.by])) for m in mutants]
             for mutant, job in jobs:
-                ok, what = job.result()
-                failed += not ok
-                print(f"[ RUN      ] {mutant.name}\n{mutant.name}: {what}\n"
-                      f"[{'       OK' if ok else '  FAILED '} ] {mutant.name}", flush=True)
+                failed += result(mutant.name, *job.result())
     sys.exit(failed != 0 or not mutants)
 
 
