@@ -18,7 +18,8 @@
 #   fast-tests   the autotests of plx-test, each in a process of its own
 #
 # PLX_TEST_SCALE sets the rounds of stress tests: small (about 10^5), unset
-# (10^6), soak (10^7). vm and sanitize use small by themselves.
+# (10^6), soak (10^7 times PLX_TEST_TIMES). vm and sanitize use small by
+# themselves.
 #
 # Ends with "N passed, N failed, N skipped" alone on the last line. Exit status
 # 1 when a case failed or a suite ran none, 2 for an unknown suite or option. A

@@ -18,7 +18,7 @@ base=plx-$suite${label:+-${label//[!a-z]/}}
 
 rm -f "$logs/$base"*
 export CMOCKA_MESSAGE_OUTPUT=STDOUT
-[[ ${PLX_TEST_SCALE-} != soak ]] || set -- -t 10 "$@"
+[[ ${PLX_TEST_SCALE-} != soak ]] || set -- -t $((10 * ${PLX_TEST_TIMES:-1})) "$@"
 # Its status is not asked: each program's own is in the log.
 meson test -C "$folder" --no-rebuild --suite "$suite" --logbase "$base" "$@" >"$folder/$base.log" 2>&1 || true
 log=$(find "$logs" -name "$base*.json" 2>/dev/null)

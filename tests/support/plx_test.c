@@ -4,10 +4,31 @@
 
 #include "plx_test.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 unsigned long plx_test_nb_skipped;
+
+/* PLX_TEST_TIMES; what is no number is not passed over: a soak that is shorter than asked for proves less. */
+static unsigned long
+soak_times(void)
+{
+	const char *times = getenv("PLX_TEST_TIMES");
+	char *end;
+	unsigned long n;
+
+	if (times == NULL)
+		return 1;
+	errno = 0;
+	n = strtoul(times, &end, 10);
+	if (errno != 0 || *end != '\0' || *times < '0' || *times > '9' || n == 0 || n > 100) {
+		fprintf(stderr, "PLX_TEST_TIMES=%s: not a number from 1 to 100\n", times);
+		exit(2);
+	}
+	return n;
+}
 
 unsigned long
 plx_test_scale(void)
@@ -17,7 +38,7 @@ plx_test_scale(void)
 	if (scale != NULL && strcmp(scale, "small") == 0)
 		return 100000;
 	if (scale != NULL && strcmp(scale, "soak") == 0)
-		return 10000000;
+		return 10000000 * soak_times();
 	return 1000000;
 }
 

@@ -25,7 +25,7 @@
 
 /**
  * Rounds of a stress test, by the environment's PLX_TEST_SCALE: "small" 10^5, unset 10^6, "soak"
- * 10^7.
+ * 10^7, times PLX_TEST_TIMES.
  */
 unsigned long plx_test_scale(void);
 
