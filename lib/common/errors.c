@@ -40,8 +40,10 @@ static const struct status_text texts[PLX_NB_STATUS] = {
 	TEXT(WR_FLUSH_ERR,
 		"flushed, the QP had already failed or was closed: look for the first status of this "
 		"QP that is not a flush, that one has the cause"),
-	TEXT(MW_BIND_ERR, "a memory window could not be bound: check the region's bind right, its range, and "
-			  "that window and QP share a protection domain"),
+	TEXT(MW_BIND_ERR,
+		"a memory window could not be bound, or what was invalidated was not bound: check that a bound window is "
+		"invalidated before it is bound again, that region, window and QP share a protection domain, that the range "
+		"is inside the region, and that it has local write (remote write and atomic need it, some kernels always)"),
 	TEXT(BAD_RESP_ERR, "the peer answered with an opcode that does not belong here: check that both ends "
 			   "agree on QP type and PSN, and the peer's driver"),
 	TEXT(LOC_ACCESS_ERR,
@@ -52,7 +54,8 @@ static const struct status_text texts[PLX_NB_STATUS] = {
 		"enough, that its QP allows this operation, and atomic alignment"),
 	TEXT(REM_ACCESS_ERR,
 		"the peer's memory refused access: check rkey, remote address and length, remote "
-		"rights of region and QP there, and that the region is still registered"),
+		"rights of region and QP there, that the region is still registered, and of a memory window that it is bound on "
+		"the QP at that end and not invalidated"),
 	TEXT(REM_OP_ERR,
 		"the peer could not complete the request: look for an error on its side (its receive "
 		"SGEs, its CQ)"),
@@ -87,11 +90,11 @@ static const struct status_text texts[PLX_NB_STATUS] = {
 	TEXT(POST_FAILED, "the operation was queued to the connection's owner and its post failed there: the "
 			  "result's post errno has the cause"),
 	TEXT(TIMED_OUT,
-		"the operation's deadline passed before its completion: its buffers still belong to the "
-		"device; check the peer, or allow more time"),
+		"the operation's deadline passed before its completion: check the peer, or allow more time; the device may still "
+		"execute it, and its buffers are the device's for as long as plx_op_in_device() says so"),
 	TEXT(CANCELLED,
-		"the operation was cancelled here: its buffers still belong to the device until its late "
-		"completion"),
+		"the operation was cancelled here before its completion: whether the peer saw it is unknown; the device may still "
+		"execute it, and its buffers are the device's for as long as plx_op_in_device() says so"),
 	TEXT(STOPPED,
 		"the connection closed or failed before the queued operation was posted: nothing was sent, it may "
 		"be submitted on another connection"),
