@@ -11,7 +11,7 @@
  * Errors. An `int` is 0 or -errno; a count is the count or -errno; a constructor returns NULL and
  * sets `rte_errno`. One class of errors is no failure at all, "retry after progress": the pool is
  * empty, the queue is full, the lane is full. It is always -EAGAIN, it is never logged, and the
- * call that returned it has changed nothing.
+ * call that returned it has changed nothing. Progress is a turn of the loop; of plx_conn_hold_burst() a flush, too.
  *
  * @since 0.1
  */

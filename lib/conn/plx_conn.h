@@ -499,6 +499,7 @@ plx_conn_submit(struct plx_conn *conn, struct plx_op *op)
  * Take @p n ops of the send queue, and post them only with the next submit or flush, all as one chain: at most
  * PLX_POST_BURST can be held. Owner. Errors as plx_conn_submit_burst(), -E2BIG also for a list longer than
  * PLX_OP_SGES, which the op takes along; -EPERM elsewhere.
+ * -EAGAIN wants a plx_conn_flush(), then progress: what is held takes the room, and no turn of the loop posts it.
  */
 uint16_t plx_conn_hold_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err);
 

@@ -152,6 +152,28 @@ no_credit_to_hold_with_says_how_many_did_not_fit_where(void **state)
 	rig_close(&rig, deep);
 }
 
+/* Who waits for room with the loop alone waits for ever: it is his own ops that take it. */
+static void
+no_room_to_hold_wants_a_flush_and_no_turn_alone_makes_any(void **state)
+{
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 9, &count);
+	assert_int_equal(plx_conn_hold_burst(conn, ops, 8, &err), 8);
+	for (int turn = 0; turn < 100; turn++) {
+		rig_turn(&rig);
+		assert_int_equal(plx_conn_hold_burst(conn, &ops[8], 1, &err), 0);
+		err_is(-EAGAIN, 0, 1, 8);
+	}
+	assert_int_equal(plx_conn_flush(conn), 0);
+	assert_int_equal(plx_conn_hold_burst(conn, &ops[8], 1, &err), 0); /* then progress, as ever */
+	fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(plx_conn_hold_burst(conn, &ops[8], 1, &err), 1);
+	assert_int_equal(plx_conn_flush(conn), 0);
+	fake_complete(conn->qp, false, 8, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(count.by_status[PLX_ST_SUCCESS], 9);
+}
+
 static void
 a_refused_op_behind_held_ones_is_told_by_its_place_and_what_was_before_it_is_posted(void **state)
 {
@@ -220,6 +242,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(what_was_taken_whole_leaves_no_reason),
 	CASE(what_was_taken_whole_in_two_chains_leaves_no_reason),
 	CASE(no_credit_to_hold_with_says_how_many_did_not_fit_where),
+	CASE(no_room_to_hold_wants_a_flush_and_no_turn_alone_makes_any),
 	CASE(a_refused_op_behind_held_ones_is_told_by_its_place_and_what_was_before_it_is_posted),
 	CASE(callbacks_of_a_batch_may_hold_and_one_flush_posts_one_chain),
 	CASE(a_flush_on_a_qp_in_error_flushes_each_held_op_once),
