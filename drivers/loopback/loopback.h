@@ -240,8 +240,8 @@ int loopback_qp_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, st
 int loopback_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct plx_qp_addr *peer);
 int loopback_qp_to_error(struct plx_qp *qp);
 int loopback_qp_query_state(struct plx_qp *qp);
-/** To ERR, and have the CQs flush it. Any thread that knows the QP alive. */
-void loopback_qp_fail(struct loopback_qp *qp);
+/** To ERR, and have the CQs flush it; false: it was there. Any thread that knows the QP alive. */
+bool loopback_qp_fail(struct loopback_qp *qp);
 
 /* ---- loopback_event.c ---- */
 int loopback_event_fd(struct plx_device *dev);
@@ -250,6 +250,8 @@ int loopback_event_next(struct plx_device *dev, struct plx_event *event);
 void loopback_event(struct loopback_device *dev, enum plx_event_type type, uint64_t id);
 /** @p qp, in ERR, takes no more from its SRQ; @p gone: and it is being destroyed. */
 void loopback_event_last_wqe(struct loopback_qp *qp, bool gone);
+/** @p qp ended because it refused its peer's op, and no completion of its own says so. rxe keeps silent then. */
+void loopback_event_refused(struct loopback_qp *qp);
 void loopback_cq_overflowed(struct soft_cq *cq);
 void loopback_srq_limit(struct soft_srq *srq);
 /** What a destroy returns: 0, or -EIO once the device is lost. */

@@ -61,6 +61,13 @@ loopback_event_last_wqe(struct loopback_qp *qp, bool gone)
 }
 
 void
+loopback_event_refused(struct loopback_qp *qp)
+{
+	if (qp->status != SOFT_STATUS_RXE)
+		loopback_event(loopback_device(qp->base.dev), PLX_EVENT_QP_FATAL, qp->base.id);
+}
+
+void
 loopback_cq_overflowed(struct soft_cq *cq)
 {
 	loopback_event(loopback_device(cq->base.dev), PLX_EVENT_CQ_ERROR, cq->base.id);

@@ -82,6 +82,15 @@ remote_check(const struct loopback_qp *peer, const struct plx_wr *wr, uint32_t r
 	return likely(remote_opens(peer, wr, right, len)) ? SOFT_OK : SOFT_FAULT_REMOTE;
 }
 
+/** @p peer ends for what took no receive of its own: an event is all that tells its owner. */
+static int
+peer_refuses(struct loopback_qp *peer, enum soft_fault fault)
+{
+	if (loopback_qp_fail(peer))
+		loopback_event_refused(peer);
+	return fault;
+}
+
 /* ---- receives, consumed -------------------------------------------------------------------- */
 
 /** The receive that a message for @p peer goes into, or NULL. One of its own queue stays there until recv_release(). */
@@ -242,10 +251,8 @@ execute_write(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	if (unlikely(peer == NULL) || empty_is_lost(qp, wr, *len))
 		return LOOPBACK_SILENCE;
 	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_WRITE, *len);
-	if (unlikely(fault != SOFT_OK)) {
-		loopback_qp_fail(peer);
-		return fault;
-	}
+	if (unlikely(fault != SOFT_OK))
+		return peer_refuses(peer, fault);
 	write_copy(wr, *len);
 	return SOFT_OK;
 }
@@ -264,10 +271,8 @@ execute_write_imm(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len
 	if (unlikely(peer == NULL))
 		return LOOPBACK_SILENCE;
 	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_WRITE, *len);
-	if (unlikely(fault == SOFT_FAULT_QP_RIGHT)) {
-		loopback_qp_fail(peer);
-		return fault;
-	}
+	if (unlikely(fault == SOFT_FAULT_QP_RIGHT))
+		return peer_refuses(peer, fault);
 	rqe = recv_get(peer);
 	if (unlikely(rqe == NULL))
 		return not_ready(qp, peer);
@@ -292,10 +297,8 @@ execute_read(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	if (unlikely(peer == NULL))
 		return LOOPBACK_SILENCE;
 	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_READ, sum);
-	if (unlikely(fault != SOFT_OK)) {
-		loopback_qp_fail(peer);
-		return fault;
-	}
+	if (unlikely(fault != SOFT_OK))
+		return peer_refuses(peer, fault);
 	fault = local_check(qp, wr, PLX_ACCESS_LOCAL_WRITE, SOFT_FAULT_TARGET_KEY, len);
 	if (unlikely(fault != SOFT_OK))
 		return fault;
@@ -318,10 +321,8 @@ execute_atomic(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	if (unlikely(peer == NULL))
 		return LOOPBACK_SILENCE;
 	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_ATOMIC, SOFT_ATOMIC_LEN);
-	if (unlikely(fault != SOFT_OK)) {
-		loopback_qp_fail(peer);
-		return fault;
-	}
+	if (unlikely(fault != SOFT_OK))
+		return peer_refuses(peer, fault);
 	old = soft_atomic(wr);
 	if (qp->base.dev->caps.atomic_big_endian)
 		old = htobe64(old);

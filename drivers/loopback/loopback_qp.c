@@ -220,19 +220,20 @@ loopback_qp_bring_up(struct plx_qp *base, const struct plx_qp_path *path, const 
 
 /* ---- error --------------------------------------------------------------------------------- */
 
-void
+bool
 loopback_qp_fail(struct loopback_qp *qp)
 {
 	uint32_t life = loopback_life(qp);
 
 	do {
 		if ((life & LOOPBACK_LIFE_STATE) >= PLX_QP_ERR)
-			return; /* somebody was first, or it is gone */
+			return false; /* somebody was first, or it is gone */
 		/* SEQ_CST: before the flush looks at the peer's gate. */
 	} while (!__atomic_compare_exchange_n(&qp->life, &life, (life & ~LOOPBACK_LIFE_STATE) | PLX_QP_ERR, false,
 		__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	soft_chores_add(&loopback_cq(qp->base.send_cq)->chores, &qp->send_chore);
 	soft_chores_add(&loopback_cq(qp->base.recv_cq)->chores, &qp->recv_chore);
+	return true;
 }
 
 int

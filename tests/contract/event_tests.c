@@ -154,10 +154,93 @@ event_that_was_read_keeps_nobody_from_destroying(void **state)
 	assert_int_equal(event.object, id);
 }
 
+/* ---- what a responder refuses -------------------------------------------------------------- */
+
+/** A's op of @p opcode, signaled, which B refuses: for its rkey, or if that is good for what B's QP lets in. */
+static void
+be_refused(struct pair *pair, unsigned int opcode, bool bad_rkey)
+{
+	struct plx_sge sge = side_sge(&pair->a, 0, 8);
+	struct plx_wr wr = wr_remote(1, opcode, &sge, 1, &pair->b, 0);
+
+	if (bad_rkey)
+		wr.rkey ^= 0x5a5a5a00;
+	post_send(&pair->a, &wr);
+	wait_wc(pair->a.cq, 1, bad_rkey ? PLX_ST_REM_ACCESS_ERR : PLX_ST_REM_INV_REQ_ERR);
+	assert_true(wait_error(pair->b.qp));
+}
+
+/** As an affiliated asynchronous error (IBA 11.6.3): no completion tells it there. Linux 6.1's rxe keeps silent. */
+static void
+expect_fatal(const struct side *side)
+{
+	if (!contract.rxe)
+		assert_int_equal(wait_event(PLX_EVENT_QP_FATAL).object, side->qp->id);
+	assert_int_equal(events_of(PLX_EVENT_QP_FATAL), 0);
+}
+
+static void
+refusal_without_a_receive_is_told_to_the_responder(void **state)
+{
+	static const unsigned int opcodes[] = {PLX_OPCODE_WRITE, PLX_OPCODE_READ, PLX_OPCODE_FETCH_ADD};
+	struct pair_conf conf = pair_conf();
+	struct pair *pair = *state;
+
+	needs_events();
+	needs_connection();
+	for (unsigned int i = 0; i < NB_OF(opcodes); i++) {
+		if (!contract_has_kind(opcodes[i]))
+			continue;
+		pair_make(pair, contract.dev, &conf);
+		post_recv_at(&pair->b, 2, 0, 64); /* it is flushed, which says that there is a cause, not which */
+		be_refused(pair, opcodes[i], true);
+		wait_wc(pair->b.cq, 2, PLX_ST_WR_FLUSH_ERR);
+		expect_fatal(&pair->b);
+	}
+}
+
+static void
+refusal_by_the_rights_of_the_qp_is_told_to_it(void **state)
+{
+	struct pair_conf conf = pair_conf();
+	struct pair *pair = *state;
+
+	needs_events();
+	needs_connection();
+	needs_kind(PLX_OPCODE_WRITE_IMM);
+	conf.b_rights &= ~(uint32_t)PLX_ACCESS_REMOTE_WRITE;
+	pair_make(pair, contract.dev, &conf);
+	be_refused(pair, PLX_OPCODE_WRITE_IMM, false);
+	expect_fatal(&pair->b);
+}
+
+/** A receive that fails is a completion, and the requester has its own: nobody needs an event. */
+static void
+refusal_that_a_receive_tells_raises_no_event(void **state)
+{
+	struct pair *pair = *state;
+	struct plx_sge sge;
+	struct plx_wr wr;
+
+	needs_events();
+	needs_connection();
+	sge = side_sge(&pair->a, 0, 65);
+	wr = wr_of(1, PLX_OPCODE_SEND, &sge, 1);
+	post_recv_at(&pair->b, 2, 0, 64);
+	post_send(&pair->a, &wr);
+	wait_wc(pair->b.cq, 2, contract.rxe ? PLX_ST_LOC_QP_OP_ERR : PLX_ST_LOC_LEN_ERR);
+	assert_true(wait_error(pair->a.qp));
+	assert_true(wait_error(pair->b.qp));
+	assert_int_equal(events_of(PLX_EVENT_QP_FATAL), 0);
+}
+
 const struct CMUnitTest event_tests[] = {
 	cmocka_unit_test(reading_does_not_wait_for_an_event),
 	pair_test_empty(limit_event_comes_once_for_each_time_it_is_armed),
 	pair_test_empty(overflowing_cq_is_named),
 	pair_test_empty(event_that_was_read_keeps_nobody_from_destroying),
+	pair_test_empty(refusal_without_a_receive_is_told_to_the_responder),
+	pair_test_empty(refusal_by_the_rights_of_the_qp_is_told_to_it),
+	pair_test(refusal_that_a_receive_tells_raises_no_event),
 };
 const size_t nb_event_tests = NB_OF(event_tests);
