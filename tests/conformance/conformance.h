@@ -84,10 +84,11 @@ struct pair {
 	uint32_t lkeys[SIDES][NB_REGIONS], rkeys[SIDES][NB_REGIONS];
 };
 
-/** The device's objects that last. 0, or -1 with a message. */
-int pair_open(struct pair *pair, const char *device);
-void pair_close(struct pair *pair);
-/** New CQs and QPs, connected; buffers as they were in the beginning. */
+/** The device's objects that last, on a device that errs as @p faults says (NULL: as it is). 0, or -1 with a message. */
+int pair_open(struct pair *pair, const char *device, const char *faults);
+/** 0, or -1 with a message: the device did not let go of something. */
+int pair_close(struct pair *pair);
+/** New CQs and QPs, connected; buffers as they were in the beginning. 0, or -1 with a message. */
 int pair_renew(struct pair *pair, uint32_t rights);
 /** Address of @p place in the memory of @p side. */
 uint64_t pair_addr(const struct pair *pair, unsigned int side, const struct place *place);
@@ -96,8 +97,8 @@ uint32_t pair_sum(const struct pair *pair, unsigned int side);
 
 /** Make @p wr the bind that @p post is. 0, or another number: refused. */
 int window_bind(struct pair *pair, const struct post *post, struct plx_wr *wr);
-/** Every window goes. */
-void windows_drop(struct pair *pair);
+/** Every window goes. 0, or -errno of one that did not. */
+int windows_drop(struct pair *pair);
 
 /** Run all lines of @p path. 0, or -1 with a message. */
 int script_run(struct pair *pair, const char *path);

@@ -6,7 +6,9 @@
  * @file
  * Write the trace of a script on a device:
  *
- *      plx-conformance -d DEVICE[,key=value...] -s SCRIPT
+ *      plx-conformance -d DEVICE[,key=value...] [-f FAULTS] -s SCRIPT
+ *
+ * With FAULTS, a script of the fault driver, DEVICE errs: the trace must be another one then, or the exit code.
  */
 
 #include "conformance.h"
@@ -20,20 +22,22 @@
 static int
 usage(void)
 {
-	fprintf(stderr, "usage: plx-conformance -d DEVICE[,key=value...] -s SCRIPT\n");
+	fprintf(stderr, "usage: plx-conformance -d DEVICE[,key=value...] [-f FAULTS] -s SCRIPT\n");
 	return 2;
 }
 
 int
 main(int argc, char **argv)
 {
-	const char *device = NULL, *script = NULL;
+	const char *device = NULL, *faults = NULL, *script = NULL;
 	struct pair pair;
 	int opt, err;
 
-	while ((opt = getopt(argc, argv, "d:s:")) != -1) {
+	while ((opt = getopt(argc, argv, "d:f:s:")) != -1) {
 		if (opt == 'd')
 			device = optarg;
+		else if (opt == 'f')
+			faults = optarg;
 		else if (opt == 's')
 			script = optarg;
 		else
@@ -44,9 +48,10 @@ main(int argc, char **argv)
 	if (plx_test_eal_init(NULL) != 0 || plx_drivers_register() != 0)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0); /* a kernel that dies of a step leaves its name behind */
-	err = pair_open(&pair, device);
+	err = pair_open(&pair, device, faults);
 	if (err == 0)
 		err = script_run(&pair, script);
-	pair_close(&pair);
+	if (pair_close(&pair) != 0)
+		err = -1;
 	return err == 0 ? 0 : 1;
 }

@@ -19,6 +19,8 @@
 #include <rte_common.h>
 #include <rte_errno.h>
 
+#include <plx_fault.h>
+
 #define PART_AT	 4104u /* aligned for an atomic, on no page boundary */
 #define PART_LEN 3000u
 
@@ -41,6 +43,16 @@ static int
 complain(const char *what)
 {
 	fprintf(stderr, "conformance: cannot make a %s: %s\n", what, rte_strerror(rte_errno));
+	return -1;
+}
+
+/** @p err is what came of destroying a @p what. 0, or -1 with a message. */
+static int
+gone(const char *what, int err)
+{
+	if (err == 0)
+		return 0;
+	fprintf(stderr, "conformance: a %s does not go: %s\n", what, rte_strerror(-err));
 	return -1;
 }
 
@@ -68,9 +80,8 @@ region_make(struct pair *pair, unsigned int side, enum region region)
 	pair->lkeys[side][region] = mr->lkey;
 	pair->rkeys[side][region] = mr->rkey;
 	if (region == REGION_GONE)
-		plx_mr_deregister(mr);
-	else
-		pair->mrs[side][region] = mr;
+		return gone("region", plx_mr_deregister(mr));
+	pair->mrs[side][region] = mr;
 	return 0;
 }
 
@@ -113,12 +124,29 @@ side_fill(struct pair *pair, unsigned int side)
 		pair->bufs[side][i] = (uint8_t)(i * 7 + (i >> 8) * 13 + side * 101 + 1);
 }
 
-int
-pair_open(struct pair *pair, const char *device)
+static int
+device_open(struct pair *pair, const char *device, const char *faults)
 {
-	*pair = (struct pair){.dev = plx_device_open(device)};
+	struct plx_device *wrapped;
+
+	pair->dev = plx_device_open(device);
 	if (pair->dev == NULL)
 		return complain("device");
+	if (faults == NULL)
+		return 0;
+	wrapped = plx_fault_wrap(pair->dev, faults);
+	if (wrapped == NULL)
+		return complain(plx_fault_error());
+	pair->dev = wrapped;
+	return 0;
+}
+
+int
+pair_open(struct pair *pair, const char *device, const char *faults)
+{
+	*pair = (struct pair){0};
+	if (device_open(pair, device, faults) != 0)
+		return -1;
 	pair->pd = plx_pd_create(pair->dev);
 	pair->other_pd = plx_pd_create(pair->dev);
 	if (pair->pd == NULL || pair->other_pd == NULL)
@@ -128,33 +156,36 @@ pair_open(struct pair *pair, const char *device)
 
 /* ---- the two QPs --------------------------------------------------------------------------- */
 
-static void
+/** All is tried, whatever does not go. 0, or -1 with a message. */
+static int
 pair_drop(struct pair *pair)
 {
-	windows_drop(pair);
+	int err = gone("window", windows_drop(pair));
+
 	for (unsigned int side = 0; side < SIDES; side++) {
-		plx_qp_destroy(pair->qps[side]);
+		err |= gone("QP", plx_qp_destroy(pair->qps[side]));
 		pair->qps[side] = NULL;
 	}
 	for (unsigned int side = 0; side < SIDES; side++) {
-		plx_cq_destroy(pair->cqs[side]);
+		err |= gone("CQ", plx_cq_destroy(pair->cqs[side]));
 		pair->cqs[side] = NULL;
 	}
+	return err;
 }
 
-void
+int
 pair_close(struct pair *pair)
 {
-	pair_drop(pair);
+	int err = pair_drop(pair);
+
 	for (unsigned int side = 0; side < SIDES; side++) {
 		for (unsigned int i = 0; i < NB_REGIONS; i++)
-			plx_mr_deregister(pair->mrs[side][i]);
+			err |= gone("region", plx_mr_deregister(pair->mrs[side][i]));
 		free(pair->bufs[side]);
 	}
-	plx_pd_destroy(pair->other_pd);
-	plx_pd_destroy(pair->pd);
-	if (pair->dev != NULL && plx_device_close(pair->dev) != 0)
-		fprintf(stderr, "conformance: something was left\n");
+	err |= gone("PD", plx_pd_destroy(pair->other_pd));
+	err |= gone("PD", plx_pd_destroy(pair->pd));
+	return err | gone("device", plx_device_close(pair->dev));
 }
 
 static int
@@ -178,7 +209,8 @@ pair_renew(struct pair *pair, uint32_t rights)
 	struct plx_qp_path paths[SIDES];
 	struct plx_qp_addr addrs[SIDES];
 
-	pair_drop(pair);
+	if (pair_drop(pair) != 0)
+		return -1;
 	for (unsigned int side = 0; side < SIDES; side++) {
 		if (side_renew(pair, side) != 0)
 			return -1;

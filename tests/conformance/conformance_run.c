@@ -13,6 +13,8 @@
  *
  * Sends always end: well, badly or flushed. Receives end when something arrives, or are flushed when a step has failed. What
  * is undefined is not written: of an error all but the status, and the bytes where a failed operation may have put some.
+ *
+ * A completion that nobody waits for, one that came before or the number of no operation, is no line of the trace: it ends the run.
  */
 
 #include "conformance.h"
@@ -31,7 +33,7 @@
 #define WAIT_NS	 20000000000ull /* nothing takes that long, however loaded the machine */
 #define MARKER	 0		/* wr_id of a send that shows that those before it have ended */
 #define MAX_OPS	 8192
-#define MAX_DONE 128
+#define MAX_DONE 64		/* all that fit into the two queues of a side */
 
 /** What a side has posted and not seen the end of, and what ended in this step. */
 struct side {
@@ -45,14 +47,17 @@ struct run {
 	struct side sides[SIDES];
 	struct post ops[MAX_OPS]; /* by wr_id */
 	uint64_t nb_ops;
-	bool failed; /* in this step */
+	bool ended[MAX_OPS]; /* by wr_id: no completion of it may come */
+	bool failed;	     /* in this step */
+	bool broken;	     /* nothing that the device says can be believed */
 	uint32_t rights;
 };
 
+/** Nothing more is waited for. */
 static bool
-late(uint64_t since)
+late(const struct run *run, uint64_t since)
 {
-	return plx_clock_monotonic_ns() - since > WAIT_NS;
+	return run->broken || plx_clock_monotonic_ns() - since > WAIT_NS;
 }
 
 /* ---- posting ------------------------------------------------------------------------------- */
@@ -94,6 +99,7 @@ post_one(struct run *run, const struct post *post, unsigned int *arrivals)
 
 	if (err != 0 || (recv ? plx_qp_post_recv(qp, wrs, 1, &err) : plx_qp_post_send(qp, wrs, 1, &err)) != 1) {
 		printf("  %c#%" PRIu64 " %s refused\n", 'a' + (char)post->side, wr.wr_id, plx_opcode_name(wr.opcode));
+		run->ended[wr.wr_id % MAX_OPS] = true;
 		return;
 	}
 	side->recvs += recv;
@@ -114,13 +120,31 @@ post_marker(struct run *run, unsigned int s)
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
+/** Whether an operation of @p s is in flight under that number. It ends with this. */
+static bool
+ends_one(struct run *run, unsigned int s, uint64_t wr_id)
+{
+	uint64_t i = wr_id % MAX_OPS;
+
+	if (wr_id > run->nb_ops || run->nb_ops - wr_id >= MAX_OPS || run->ops[i].side != s || run->ended[i])
+		return false;
+	run->ended[i] = true;
+	return true;
+}
+
 static void
 note(struct run *run, unsigned int s, const struct plx_wc *wc)
 {
 	struct side *side = &run->sides[s];
 
-	if (wc->wr_id == MARKER) {
+	if (wc->wr_id == MARKER && side->markers != 0) {
 		side->markers--;
+		return;
+	}
+	if (!ends_one(run, s, wc->wr_id) || side->nb_done == MAX_DONE) {
+		fprintf(stderr, "conformance: %c has a completion 0x%" PRIx64 ", %s, that nobody waits for\n", 'a' + (char)s, wc->wr_id,
+			plx_status_name(wc->status));
+		run->broken = true;
 		return;
 	}
 	if (wc->status != PLX_ST_SUCCESS)
@@ -129,8 +153,7 @@ note(struct run *run, unsigned int s, const struct plx_wc *wc)
 		side->recvs--;
 	else if (run->ops[wc->wr_id % MAX_OPS].flags & PLX_WR_SIGNALED)
 		side->sends--;
-	if (side->nb_done < MAX_DONE)
-		side->done[side->nb_done++] = *wc;
+	side->done[side->nb_done++] = *wc;
 }
 
 static void
@@ -153,7 +176,7 @@ wait_step(struct run *run, const unsigned int *left)
 	uint64_t since = plx_clock_monotonic_ns();
 
 	while (a->sends + b->sends != 0 || (!run->failed && (a->recvs > left[0] || b->recvs > left[1]))) {
-		if (late(since))
+		if (late(run, since))
 			return -1;
 		poll_sides(run);
 	}
@@ -176,7 +199,7 @@ wait_responder(struct run *run, unsigned int s)
 		refused |= status == PLX_ST_REM_INV_REQ_ERR || status == PLX_ST_REM_ACCESS_ERR || status == PLX_ST_REM_OP_ERR;
 	}
 	while (refused && plx_qp_query_state(run->pair->qps[1 - s]) != PLX_QP_ERR) {
-		if (late(since))
+		if (late(run, since))
 			return -1;
 		poll_sides(run);
 	}
@@ -197,7 +220,7 @@ wait_flush(struct run *run)
 		post_marker(run, s);
 	}
 	while (a->sends + b->sends + a->recvs + b->recvs + a->markers + b->markers != 0) {
-		if (late(since))
+		if (late(run, since))
 			return -1;
 		poll_sides(run);
 	}
@@ -298,6 +321,7 @@ number_ops(struct run *run, const struct step *step, uint64_t *first)
 		const struct post *post = &step->posts[i];
 
 		run->ops[++run->nb_ops % MAX_OPS] = *post;
+		run->ended[run->nb_ops % MAX_OPS] = post->error;
 		if (!post->error && !(kinds & PLX_KIND(post->opcode)))
 			lacking = post;
 	}
@@ -329,10 +353,11 @@ run_posts(struct run *run, const struct step *step)
 		left[s] = run->sides[s].recvs - RTE_MIN(arrivals[s], run->sides[s].recvs);
 	if (wait_step(run, left) != 0 || (run->failed && wait_flush(run) != 0)) {
 		printf("  something never ended\n");
-		print_step(run);
-		return new_pair(run);
+		run->failed = true;
 	}
 	print_step(run);
+	if (run->broken)
+		return -1;
 	return run->failed ? new_pair(run) : 0;
 }
 
@@ -373,7 +398,7 @@ script_run(struct pair *pair, const char *path)
 		perror(path);
 		return -1;
 	}
-	run = (struct run){.pair = pair, .rights = PLX_ACCESS_REMOTE};
+	run = (struct run){.pair = pair, .rights = PLX_ACCESS_REMOTE, .ended[MARKER] = true};
 	err = new_pair(&run);
 	while (err == 0 && fgets(line, sizeof(line), script) != NULL)
 		err = run_line(&run, line, ++number);

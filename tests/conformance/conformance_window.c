@@ -38,15 +38,20 @@ window_bind(struct pair *pair, const struct post *post, struct plx_wr *wr)
 	return 0;
 }
 
-void
+int
 windows_drop(struct pair *pair)
 {
+	int err = 0;
+
 	for (unsigned int side = 0; side < SIDES; side++) {
 		for (unsigned int i = 0; i < NB_REGIONS; i++) {
-			plx_mw_destroy(pair->mws[side][i]);
+			int left = plx_mw_destroy(pair->mws[side][i]);
+
+			err = left != 0 ? left : err;
 			pair->mws[side][i] = NULL;
 		}
 		pair->rkeys[side][REGION_WINDOW] = pair->rkeys[side][REGION_BADKEY];
 		pair->rkeys[side][REGION_OLDWINDOW] = pair->rkeys[side][REGION_BADKEY];
 	}
+	return err;
 }
