@@ -325,8 +325,8 @@ plx_conn_create(const struct plx_conn_conf *conf)
 	return conn;
 
 destroy_qp:
-	if (conn->recv_pool != NULL)
-		recv_pool_leave(conn->recv_pool, conn);
+	if (conn->recv_pool != NULL) /* its queues may not have been made: the QP itself knows the number */
+		recv_pool_leave(conn->recv_pool, conn, conn->qp->qp_num);
 	plx_control_sync(conf->group->control, unmake_qp, conn->qp);
 	conn_cqes_release(conn);
 free_conn:
@@ -404,7 +404,7 @@ destroy_unused(struct plx_conn *conn)
 		return err;
 	}
 	if (conn->recv_pool != NULL)
-		recv_pool_leave(conn->recv_pool, conn);
+		recv_pool_leave(conn->recv_pool, conn, conn->sq.qp_num);
 	conn_cqes_release(conn);
 	return 0;
 }

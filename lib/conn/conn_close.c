@@ -172,7 +172,7 @@ step_empty(struct plx_conn *conn)
 	fail_unsettled(conn, &conn->sq);
 	fail_unsettled(conn, &conn->rq);
 	if (conn->recv_pool != NULL)
-		recv_pool_leave(conn->recv_pool, conn);
+		recv_pool_leave(conn->recv_pool, conn, conn->sq.qp_num);
 	conn_cqes_release(conn);
 	conn->close_step = EARLY;
 }

@@ -95,15 +95,15 @@ recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn)
 }
 
 void
-recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn)
+recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn, uint32_t qp_num)
 {
 	const struct plx_op_shared_who *who;
 
 	pthread_mutex_lock(&pool->group->lock);
-	who = plx_op_shared_find(&pool->shared, conn->sq.qp_num);
+	who = plx_op_shared_find(&pool->shared, qp_num);
 	if (who->nb_held != 0)
 		pool->dead[pool->nb_dead++] = (struct recv_pool_dead){who->qp_num, who->nb_held};
-	plx_op_shared_leave(&pool->shared, conn->sq.qp_num);
+	plx_op_shared_leave(&pool->shared, qp_num);
 	lacks_no_more(pool, conn);
 	pool->nb_conns--;
 	pthread_mutex_unlock(&pool->group->lock);

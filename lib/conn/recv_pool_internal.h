@@ -74,8 +74,8 @@ void recv_pool_serve(struct plx_recv_pool *pool);
 bool recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num);
 /** -ENOSPC: max_conns, or no receives for one more. With the number of @p conn's QP. Control thread. */
 int recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn);
-/** All completions of @p conn's QP have been seen. */
-void recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn);
+/** All completions of @p conn's QP, which has or had number @p qp_num, have been seen. */
+void recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn, uint32_t qp_num);
 
 /* ---- among the pool's own files ---- */
 

@@ -80,6 +80,7 @@ rig_conn(struct rig *rig, unsigned int depth, unsigned int home, bool up)
 		.closed_cb = closed,
 		.lost_cb = rig->lost_cb,
 		.arg = rig,
+		.recv_pool = rig->recv_pool,
 	};
 	struct plx_qp_addr addr;
 	struct plx_conn *conn;

@@ -20,6 +20,12 @@
 #define OWNER  1
 #define WORKER 2
 
+/** Messages of a receive pool that the application holds, the first first. */
+struct rig_hand {
+	struct plx_op *ops[64];
+	unsigned int nb;
+};
+
 struct rig {
 	struct fake_device *dev;
 	struct plx_pd *pd;
@@ -31,6 +37,8 @@ struct rig {
 	unsigned int nb_closed; /**< closed callbacks so far */
 	struct plx_conn **handles; /**< of a test: one that is gone becomes NULL there */
 	unsigned int nb_handles;
+	struct plx_recv_pool *recv_pool; /**< of pool_make(); NULL: connections have receives of their own */
+	struct rig_hand hand;		 /**< of that */
 };
 
 struct rig_conf {
