@@ -13,9 +13,9 @@
 #   build-clang   the other compiler, no sanitizer
 #   build         valgrind (definite leaks, memory errors)
 #
-# All of it is the soak's. Otherwise, where EAL alone takes seconds to start
-# (TSan, valgrind), the tests of a room share one process, that of plx-test,
-# contract_autotest among them, but for those that have to be alone; and clang
+# All of it is the soak's. Otherwise the unit tests of a room share one process,
+# that of plx-test, but for those that have to be alone: linking a program of
+# each file, and starting EAL in each, takes longer than the tests do. And clang
 # compiles every file, the apps' too, to no object.
 set -euo pipefail
 
@@ -30,10 +30,10 @@ build() { # build FOLDER [TARGET] [MESON-OPTION...]; a failure is found again by
 build_all() {
 	# Line numbers and no more, little optimization: compiling is most of this suite's time.
 	local quick=(-Dbuildtype=plain -Doptimization=1)
-	build build-asan unit-and-contract "${quick[@]}" -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false
-	build build-tsan unit-and-contract "${quick[@]}" -Dc_args='-g1 -DRTE_USE_C11_MEM_MODEL' -Db_sanitize=thread -Db_lundef=false
+	build build-asan $programs "${quick[@]}" -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false
+	build build-tsan $programs "${quick[@]}" -Dc_args='-g1 -DRTE_USE_C11_MEM_MODEL' -Db_sanitize=thread -Db_lundef=false
 	if $soak; then
-		CC=clang CXX=clang++ build build-clang unit-and-contract "${quick[@]}"
+		CC=clang CXX=clang++ build build-clang $programs "${quick[@]}"
 	else
 		rm -f build-clang/.compiled
 		CC=clang CXX=clang++ build build-clang build.ninja "${quick[@]}"
@@ -73,28 +73,32 @@ compiled() { # compiled FOLDER LABEL: the row of a folder that has no programs
 }
 
 soak=false
-if [[ ${PLX_TEST_SCALE-} = soak ]]; then soak=true; fi
+programs=together
+suites='fast-tests alone'
+asan_suites="$suites contract"
+if [[ ${PLX_TEST_SCALE-} = soak ]]; then
+	soak=true
+	programs=unit-and-contract
+	suites='unit contract'
+	asan_suites=$suites
+fi
 case ${1:-} in
 build) build_all ;;
 run)
 	# Everything is 5 to 30 times slower here: small rounds.
 	export PLX_TEST_SCALE=small
-	slow='fast-tests alone'
-	if $soak; then
-		slow='unit contract'
-		unset PLX_TEST_SCALE
-	fi
+	if $soak; then unset PLX_TEST_SCALE; fi
 	export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 	ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=$(suppressions lsan)
 	TSAN_OPTIONS=$(suppressions tsan)second_deadlock_stack=1
 	export ASAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS
 	# The shadow memory of gcc 12 needs an address space that is not shuffled.
 	wrap='setarch -R'
-	run build-asan asan 4 unit contract
-	run build-tsan tsan 8 $slow
+	run build-asan asan 4 $asan_suites
+	run build-tsan tsan 8 $suites
 	if $soak; then run build-clang clang 2 unit contract; else compiled build-clang clang; fi
 	wrap=$here/valgrind.sh
-	run build valgrind 10 $slow
+	run build valgrind 10 $suites
 	;;
 *) echo "usage: $0 build|run" >&2; exit 1 ;;
 esac
