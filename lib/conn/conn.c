@@ -249,6 +249,7 @@ conn_alloc(const struct plx_conn_conf *conf)
 		rte_errno = ENOMEM;
 		return NULL;
 	}
+	conn->nb_holders = 1; /* whoever destroys it */
 	conn->marks = (uint64_t *)(conn + 1);
 	conn->group = conf->group;
 	conn->dispatcher = d;
@@ -267,9 +268,12 @@ conn_alloc(const struct plx_conn_conf *conf)
 	return conn;
 }
 
-static void
-conn_free(struct plx_conn *conn)
+void
+conn_let_go(struct plx_conn *conn)
 {
+	/* Each releases what it did to the connection, and the last one acquires it. */
+	if (__atomic_sub_fetch(&conn->nb_holders, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
 	plx_op_queue_fini(&conn->sq);
 	plx_op_queue_fini(&conn->rq);
 	rte_free(conn);
@@ -330,7 +334,7 @@ destroy_qp:
 	plx_control_sync(conf->group->control, unmake_qp, conn->qp);
 	conn_cqes_release(conn);
 free_conn:
-	conn_free(conn);
+	conn_let_go(conn);
 	rte_errno = -err;
 	return NULL;
 }
@@ -425,7 +429,7 @@ plx_conn_destroy(struct plx_conn *conn)
 	LIST_REMOVE(conn, in_group);
 	pthread_mutex_unlock(&conn->group->lock);
 	__atomic_fetch_sub(&conn->group->nb_conns, 1, __ATOMIC_RELEASE);
-	conn_free(conn);
+	conn_let_go(conn);
 	return 0;
 }
 

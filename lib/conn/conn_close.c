@@ -208,9 +208,11 @@ step_callbacks(struct plx_conn *conn)
 		return false;
 	if (conn->drain_wanted && !conn->drain_told)
 		return step_tell(conn, CALLBACKS);
+	conn_hold(conn); /* who sees it CLOSED may destroy it */
 	conn_state_change(conn, PLX_CONN_CLOSED);
 	if (conn->closed_cb != NULL)
 		conn->closed_cb(conn, conn->arg);
+	conn_let_go(conn);
 	return true;
 }
 

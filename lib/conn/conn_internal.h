@@ -168,6 +168,16 @@ conn_word_end(struct plx_conn *conn)
 	__atomic_fetch_sub(&conn->nb_words, 1, __ATOMIC_RELEASE);
 }
 
+/** One more has @p conn: it is not freed under his hands. */
+static inline void
+conn_hold(struct plx_conn *conn)
+{
+	__atomic_fetch_add(&conn->nb_holders, 1, __ATOMIC_RELAXED);
+}
+
+/** One less; the last one frees it (conn.c). */
+void conn_let_go(struct plx_conn *conn);
+
 /** Give the CQEs of @p conn back to its CQ (conn.c). Owner, or the control thread before there is a connection. */
 void conn_cqes_release(struct plx_conn *conn);
 
@@ -205,7 +215,7 @@ void conn_close_begin(struct plx_conn *conn);
 /** Start to drain @p conn, whose draining flag the caller has set; likewise. */
 void conn_drain_begin(struct plx_conn *conn);
 
-/** Move a connection on that closes or drains. True once that is over and its callback has run; it may be freed then. */
+/** Move a connection on that closes or drains. True once that is over and its callback has run; it may be gone then. */
 bool conn_close_once(struct plx_conn *conn);
 
 /** Settle what was taken and not posted. */

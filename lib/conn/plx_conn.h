@@ -68,7 +68,10 @@ struct plx_submit_err {
 	uint64_t limit; /**< what there is */
 };
 
-/** The connection is CLOSED: nothing of it is in flight, its QP is gone. On the owner; may destroy it. */
+/**
+ * The connection is CLOSED: nothing of it is in flight, its QP is gone. On the owner; may destroy it, and so may whom it
+ * tells. @p conn is there until this returns, whoever destroys it.
+ */
 typedef void (*plx_conn_closed_cb_t)(struct plx_conn *conn, void *arg);
 
 /**
@@ -155,6 +158,7 @@ struct plx_conn {
 	struct plx_op_list held;       /**< held back for the next post */
 	uint32_t nb_queued; /**< atomic: taken from elsewhere, or about to be, not posted yet */
 	uint32_t max_queued;
+	uint32_t nb_holders; /**< atomic: the last one frees it */
 	uint32_t nb_words; /**< atomic: drain requests from elsewhere, on their way to the owner or about to be */
 	bool in_waiters; /**< linked in the group's list of connections with waiting ops */
 	bool closing;	 /**< atomic: somebody asked for it */
@@ -253,8 +257,10 @@ void plx_conn_first_error(const struct plx_conn *conn, struct plx_conn_error *er
 
 /**
  * Free a connection that is CLOSED, or that is IDLE and never had an op (then its QP is destroyed here, on the control
- * thread). -EBUSY otherwise, also for one that was attached: use plx_conn_detach(). Once no other thread can be inside a call on it: closed_cb is the place only where
- * nobody but the owner submits, or those who do have been told to stop. NULL is fine.
+ * thread). -EBUSY otherwise, also for one that was attached: use plx_conn_detach(). Once no other thread can be inside a
+ * call on it: closed_cb is the place only where nobody but the owner submits, or those who do have been told to stop. Who
+ * goes by plx_conn_state() alone, elsewhere, may be before closed_cb: that comes all the same, and wants conf.arg then.
+ * NULL is fine.
  */
 int plx_conn_destroy(struct plx_conn *conn);
 

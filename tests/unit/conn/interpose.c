@@ -5,11 +5,12 @@
 
 #include <rte_malloc.h>
 
-#include "plx_conn.h"
+#include "conn_internal.h"
 
 unsigned int interpose_fail_alloc_at;
 void (*interpose_in_check)(void);
 void (*interpose_before_sync)(void);
+void (*interpose_when_closed)(void);
 
 void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
 void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
@@ -19,6 +20,8 @@ int __wrap_plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue
 	struct plx_submit_err *err);
 int __real_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg);
 int __wrap_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg);
+bool __real_conn_state_change(struct plx_conn *conn, enum plx_conn_state to);
+bool __wrap_conn_state_change(struct plx_conn *conn, enum plx_conn_state to);
 
 static void
 call_once(void (**hook)(void))
@@ -51,4 +54,14 @@ __wrap_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg
 {
 	call_once(&interpose_before_sync);
 	return __real_plx_control_sync(ctl, fn, arg);
+}
+
+bool
+__wrap_conn_state_change(struct plx_conn *conn, enum plx_conn_state to)
+{
+	bool changed = __real_conn_state_change(conn, to);
+
+	if (changed && to == PLX_CONN_CLOSED)
+		call_once(&interpose_when_closed);
+	return changed;
 }

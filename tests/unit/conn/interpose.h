@@ -19,4 +19,7 @@ extern void (*interpose_in_check)(void);
 /** Called once, by the next plx_control_sync(), before it asks. */
 extern void (*interpose_before_sync)(void);
 
+/** Called once, when the next connection has become CLOSED, before the owner goes on. */
+extern void (*interpose_when_closed)(void);
+
 #endif

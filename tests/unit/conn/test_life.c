@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+
+#include <rte_errno.h>
+
+#include "conn_internal.h"
+#include "interpose.h"
+#include "rig.h"
+
+/**
+ * @file
+ * Who has a connection: the thread that makes it, the owner that closes it, who destroys it, and an event that comes at
+ * the worst moment of each.
+ */
+
+static struct rig rig;
+static struct plx_conn *conn;
+
+static int
+make(void **state)
+{
+	rig_make(&rig, &(struct rig_conf){0});
+	return 0;
+}
+
+static int
+unmake(void **state)
+{
+	plx_test_as_lcore(OWNER);
+	rig_break(&rig);
+	return 0;
+}
+
+/* ---- destroy meets closed_cb ----------------------------------------------------------------- */
+
+static void
+destroy_elsewhere(void)
+{
+	plx_test_as_lcore(WORKER);
+	assert_int_equal(plx_conn_destroy(conn), 0);
+	plx_test_as_lcore(OWNER);
+}
+
+/** That of a connection which another destroys. */
+static void
+only_count(struct plx_conn *c, void *arg)
+{
+	assert_ptr_equal(c, conn);
+	assert_ptr_equal(arg, &rig);
+	assert_ptr_equal(plx_conn_arg(c), &rig);
+	assert_int_equal(plx_conn_state(c), PLX_CONN_CLOSED);
+	rig.nb_closed++;
+}
+
+static void
+tell_who_destroys(struct plx_conn *c, void *arg)
+{
+	destroy_elsewhere();
+	only_count(c, arg); /* it is not gone while its callback runs */
+}
+
+static void
+a_thread_that_sees_closed_and_destroys_takes_nothing_from_the_owner(void **state)
+{
+	conn = rig_conn(&rig, 8, OWNER, true);
+	conn->closed_cb = only_count;
+	interpose_when_closed = destroy_elsewhere;
+	rig_close(&rig, conn);
+	assert_int_equal(plx_conn_group_nb_conns(rig.group), 0);
+	conn = rig_conn(&rig, 8, OWNER, true);
+	conn->closed_cb = NULL;
+	interpose_when_closed = destroy_elsewhere;
+	assert_int_equal(plx_conn_close(conn), 0);
+	while (plx_conn_group_nb_conns(rig.group) != 0)
+		rig_turn(&rig);
+}
+
+static void
+who_was_told_by_closed_may_destroy_before_it_returns(void **state)
+{
+	conn = rig_conn(&rig, 8, OWNER, true);
+	conn->closed_cb = tell_who_destroys;
+	rig_close(&rig, conn);
+	assert_int_equal(plx_conn_group_nb_conns(rig.group), 0);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
+static const struct CMUnitTest tests[] = {
+	CASE(a_thread_that_sees_closed_and_destroys_takes_nothing_from_the_owner),
+	CASE(who_was_told_by_closed_may_destroy_before_it_returns),
+};
+
+PLX_TEST_SUITE(conn, life, tests, .lcores = 3);
