@@ -369,7 +369,6 @@ a_last_wqe_before_during_and_after_a_close_is_harmless(void **state)
 	farm_make(&farm, &(struct farm_conf){.device = farm_loopback("last_wqe=off"), .nb_pairs = 2, .drain_ms = 30,
 		.pool = {.nb_recvs = 16, .last_wqe = true}});
 	id = farm.pairs[0].server->qp->id;
-	late = farm_nb_late(&farm);
 	raise_event(PLX_EVENT_LAST_WQE, id); /* before */
 	exchange(2, 2);
 	assert_int_equal(plx_conn_close(farm.pairs[0].server), 0);
