@@ -66,10 +66,10 @@
 
 struct loopback_qp;
 
-/** How granted sizes differ from wanted ones. */
 /** When a QP in ERR tells that it takes no more receives from its SRQ. */
 enum loopback_last_wqe { LOOPBACK_LAST_WQE_ON, LOOPBACK_LAST_WQE_OFF, LOOPBACK_LAST_WQE_LATE, LOOPBACK_LAST_WQE_TWICE };
 
+/** How granted sizes differ from wanted ones. */
 enum loopback_grant { LOOPBACK_GRANT_EXACT, LOOPBACK_GRANT_POW2, LOOPBACK_GRANT_LESS };
 
 struct loopback_device {
@@ -268,6 +268,7 @@ int loopback_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
 #define LOOPBACK_RNR	 (-1) /**< the peer has no receive */
 #define LOOPBACK_SILENCE (-2) /**< no peer answers */
 #define LOOPBACK_PEER_BUSY (-3) /**< the peer may still be using what was taken from it */
+/** @p len is 0, and how much a read or an atomic brought. */
 int loopback_execute(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len);
 
 extern const struct plx_fast_ops loopback_fast_dying;

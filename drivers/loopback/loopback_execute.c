@@ -200,30 +200,31 @@ fetch_next_recv(const struct loopback_qp *peer)
 /* ---- send ---------------------------------------------------------------------------------- */
 
 static inline int
-execute_send(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
+execute_send(struct loopback_qp *qp, const struct plx_wr *wr)
 {
-	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, len);
+	uint32_t len;
+	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, &len);
 	const struct soft_rqe *rqe;
 	struct loopback_qp *peer;
 
 	if (unlikely(fault != SOFT_OK))
 		return fault;
 	peer = peer_get(qp);
-	if (unlikely(peer == NULL) || empty_is_lost(qp, wr, *len))
+	if (unlikely(peer == NULL) || empty_is_lost(qp, wr, len))
 		return LOOPBACK_SILENCE;
 	rqe = recv_get(peer);
 	if (unlikely(rqe == NULL))
 		return not_ready(qp, peer);
-	fault = recv_check(peer, rqe, *len);
+	fault = recv_check(peer, rqe, len);
 	if (likely(fault == SOFT_OK))
-		soft_sge_copy(rqe->sges, wr->sg_list, *len);
+		soft_sge_copy(rqe->sges, wr->sg_list, len);
 	if (unlikely(wr->opcode == PLX_OPCODE_SEND_INV && fault == SOFT_OK) &&
 		!soft_mw_invalidate(peer->keys, peer->scope, wr->rkey)) {
 		/* The message is there, and acknowledged; that there is no such window is the peer's trouble alone. */
-		recv_end(peer, rqe, wr, SOFT_FAULT_REMOTE_INV, *len);
+		recv_end(peer, rqe, wr, SOFT_FAULT_REMOTE_INV, len);
 		return SOFT_OK;
 	}
-	recv_end(peer, rqe, wr, fault, *len);
+	recv_end(peer, rqe, wr, fault, len);
 	if (likely(fault == SOFT_OK))
 		fetch_next_recv(peer);
 	return fault;
@@ -240,28 +241,30 @@ write_copy(const struct plx_wr *wr, uint32_t len)
 }
 
 static int
-execute_write(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
+execute_write(struct loopback_qp *qp, const struct plx_wr *wr)
 {
-	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, len);
+	uint32_t len;
+	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, &len);
 	struct loopback_qp *peer;
 
 	if (unlikely(fault != SOFT_OK))
 		return fault;
 	peer = peer_get(qp);
-	if (unlikely(peer == NULL) || empty_is_lost(qp, wr, *len))
+	if (unlikely(peer == NULL) || empty_is_lost(qp, wr, len))
 		return LOOPBACK_SILENCE;
-	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_WRITE, *len);
+	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_WRITE, len);
 	if (unlikely(fault != SOFT_OK))
 		return peer_refuses(peer, fault);
-	write_copy(wr, *len);
+	write_copy(wr, len);
 	return SOFT_OK;
 }
 
 /** A write that also consumes a receive, whose memory is not touched. What the QP does not let in consumes none. */
 static int
-execute_write_imm(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
+execute_write_imm(struct loopback_qp *qp, const struct plx_wr *wr)
 {
-	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, len);
+	uint32_t len;
+	enum soft_fault fault = local_check(qp, wr, 0, SOFT_FAULT_SOURCE_KEY, &len);
 	const struct soft_rqe *rqe;
 	struct loopback_qp *peer;
 
@@ -270,15 +273,15 @@ execute_write_imm(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len
 	peer = peer_get(qp);
 	if (unlikely(peer == NULL))
 		return LOOPBACK_SILENCE;
-	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_WRITE, *len);
+	fault = remote_check(peer, wr, PLX_ACCESS_REMOTE_WRITE, len);
 	if (unlikely(fault == SOFT_FAULT_QP_RIGHT))
 		return peer_refuses(peer, fault);
 	rqe = recv_get(peer);
 	if (unlikely(rqe == NULL))
 		return not_ready(qp, peer);
 	if (likely(fault == SOFT_OK))
-		write_copy(wr, *len);
-	recv_end(peer, rqe, wr, fault, *len);
+		write_copy(wr, len);
+	recv_end(peer, rqe, wr, fault, len);
 	return fault;
 }
 
@@ -371,11 +374,11 @@ loopback_execute(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len)
 	case PLX_OPCODE_SEND:
 	case PLX_OPCODE_SEND_IMM:
 	case PLX_OPCODE_SEND_INV:
-		return execute_send(qp, wr, len);
+		return execute_send(qp, wr);
 	case PLX_OPCODE_WRITE:
-		return execute_write(qp, wr, len);
+		return execute_write(qp, wr);
 	case PLX_OPCODE_WRITE_IMM:
-		return execute_write_imm(qp, wr, len);
+		return execute_write_imm(qp, wr);
 	case PLX_OPCODE_READ:
 		return execute_read(qp, wr, len);
 	case PLX_OPCODE_BIND_MW:

@@ -90,7 +90,7 @@ struct plx_wr {
 struct plx_wc {
 	uint64_t wr_id;
 	/* These 16 bytes lie as in struct plx_op, which takes them over as a whole. */
-	uint32_t byte_len; /**< received, read, or 8 for an atomic */
+	uint32_t byte_len; /**< received, read, or 8 for an atomic; else 0 */
 	uint32_t imm;
 	uint32_t qp_num;
 	uint8_t status;	   /**< enum plx_status */

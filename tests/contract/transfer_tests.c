@@ -69,6 +69,7 @@ sends_of_all_sizes_arrive(void **state)
 		wc = wait_ok(pair->a.cq, i);
 		assert_int_equal(wc.qp_num, pair->a.qp->qp_num);
 		assert_int_equal(wc.opcode, PLX_OPCODE_SEND);
+		assert_int_equal(wc.byte_len, 0); /* nothing came */
 		wc = wait_ok(pair->b.cq, 100 + i);
 		assert_int_equal(wc.qp_num, pair->b.qp->qp_num);
 		assert_int_equal(wc.opcode, PLX_OPCODE_RECV);
@@ -115,6 +116,7 @@ writes_of_all_sizes_arrive(void **state)
 		post_send(&pair->a, &wr);
 		wc = wait_ok(pair->a.cq, i);
 		assert_int_equal(wc.opcode, PLX_OPCODE_WRITE);
+		assert_int_equal(wc.byte_len, 0);
 		expect_arrived(pair->b.buf, sizes[i], i);
 	}
 	expect_empty(pair->b.cq); /* a write is no news to its target */
