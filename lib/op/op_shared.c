@@ -10,6 +10,19 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+/**
+ * @file
+ * A number stands at its first place or, where that is taken, at the next that is not: a look-up goes on until it meets a place
+ * that is free.
+ *
+ *      first place of:   x y
+ *                        | |
+ *      places:      FREE w x LEFT y FREE		y is found past the place that w' left: it is crossed, and must not be free.
+ *                                              When y goes, both are.
+ *
+ * Nobody is ever moved: the owner looks up, and counts nb_held, while others come and go.
+ */
+
 static_assert(offsetof(struct plx_op_shared, queue) == PLX_OP_SHARED_AT, "by its address alone a queue tells what it is");
 
 int
@@ -76,13 +89,64 @@ plx_op_shared_join(struct plx_op_shared *shared, uint32_t qp_num, struct plx_op_
 	return -ENOSPC;
 }
 
+static uint32_t
+number_at(const struct plx_op_shared *shared, uint32_t at)
+{
+	return __atomic_load_n(&shared->who[at & shared->mask].qp_num, __ATOMIC_RELAXED);
+}
+
+/** How many places @p qp_num, which stands at @p at, is from its first. */
+static uint32_t
+way_of(const struct plx_op_shared *shared, uint32_t qp_num, uint32_t at)
+{
+	return (at - qp_num) & shared->mask;
+}
+
+/** How many places before @p at are crossed on the way to somebody behind it; -1: not even that one is. */
+static int64_t
+crossed_before(const struct plx_op_shared *shared, uint32_t at)
+{
+	int64_t most = -1;
+
+	for (uint32_t i = 1; i <= shared->mask; i++) {
+		uint32_t num = number_at(shared, at + i);
+
+		if (num == PLX_OP_SHARED_FREE)
+			break;
+		if (num != PLX_OP_SHARED_LEFT)
+			most = RTE_MAX(most, (int64_t)way_of(shared, num, at + i) - i);
+	}
+	return most;
+}
+
+/** Who stood at @p at, @p way from the first place, has left: of those places whichever nobody crosses any more are free. */
+static void
+free_uncrossed(struct plx_op_shared *shared, uint32_t at, uint32_t way)
+{
+	int64_t crossed = crossed_before(shared, at);
+
+	for (uint32_t i = 0; i <= way; i++) {
+		uint32_t num = number_at(shared, at - i);
+
+		if (num != PLX_OP_SHARED_LEFT)
+			crossed = RTE_MAX(crossed, (int64_t)way_of(shared, num, at - i) + i);
+		else if (crossed < i)
+			/* Relaxed: who looks up past here looks for somebody who crosses it, and joined before that. */
+			__atomic_store_n(&shared->who[(at - i) & shared->mask].qp_num, PLX_OP_SHARED_FREE, __ATOMIC_RELAXED);
+	}
+}
+
 void
 plx_op_shared_leave(struct plx_op_shared *shared, uint32_t qp_num)
 {
 	struct plx_op_shared_who *who = plx_op_shared_find(shared, qp_num);
+	uint32_t at;
 
-	if (who != NULL)
-		__atomic_store_n(&who->qp_num, PLX_OP_SHARED_LEFT, __ATOMIC_RELAXED);
+	if (who == NULL)
+		return;
+	at = (uint32_t)(who - shared->who);
+	__atomic_store_n(&who->qp_num, PLX_OP_SHARED_LEFT, __ATOMIC_RELAXED);
+	free_uncrossed(shared, at, way_of(shared, qp_num, at));
 }
 
 bool

@@ -38,8 +38,8 @@ struct plx_op_shared_who {
 	uint64_t home;	 /**< on which its messages complete; PLX_HOME_ANY: as the op says */
 };
 
-#define PLX_OP_SHARED_FREE UINT32_MAX	    /**< never used: a look-up ends here */
-#define PLX_OP_SHARED_LEFT (UINT32_MAX - 1) /**< used before */
+#define PLX_OP_SHARED_FREE UINT32_MAX	    /**< a look-up ends here */
+#define PLX_OP_SHARED_LEFT (UINT32_MAX - 1) /**< nobody's, and somebody is found past it */
 
 /**
  * @p op came, and fewer than `low` are posted now, or its QP is not among these (@p who is NULL). Whether it is delivered;
@@ -69,7 +69,7 @@ plx_op_shared_of(struct plx_op_queue *q)
 	return (struct plx_op_shared *)((uintptr_t)q - PLX_OP_SHARED_AT);
 }
 
-/** The QP with that number, or NULL. Owner, or under the lock. */
+/** The QP with that number, or NULL. It stays where it is until it leaves. Owner, or under the lock. */
 struct plx_op_shared_who *plx_op_shared_find(const struct plx_op_shared *shared, uint32_t qp_num);
 
 /** A QP more. 0, -EEXIST: the number is here, -ENOSPC. Under the lock. */
