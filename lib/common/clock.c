@@ -62,7 +62,7 @@ rate(const struct moment *from, const struct moment *to)
 {
 	if (to->tsc <= from->tsc || to->ns <= from->ns)
 		return 0;
-	return (uint64_t)((unsigned __int128)(to->tsc - from->tsc) * NS_PER_S / (to->ns - from->ns));
+	return (uint64_t)((plx_uint128_t)(to->tsc - from->tsc) * NS_PER_S / (to->ns - from->ns));
 }
 
 static bool

@@ -82,7 +82,7 @@ plx_clock_now(const struct plx_clock *clock)
 PLX_INLINE uint64_t
 plx_clock_ns(const struct plx_clock *clock, uint64_t ticks)
 {
-	return (uint64_t)(((unsigned __int128)ticks * 1000000000u) / clock->hz);
+	return (uint64_t)(((plx_uint128_t)ticks * 1000000000u) / clock->hz);
 }
 
 #ifdef __cplusplus

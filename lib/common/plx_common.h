@@ -26,6 +26,9 @@
 extern "C" {
 #endif
 
+/** 128 bits, of gcc and clang; a name that -Wpedantic lets pass in a user's file. */
+__extension__ typedef unsigned __int128 plx_uint128_t;
+
 /** "major.minor.patch" of the library that is linked, which may differ from the headers'. */
 const char *plx_version(void);
 

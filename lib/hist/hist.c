@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-#define WIDE_MAX (~(unsigned __int128)0)
+#define WIDE_MAX (~(plx_uint128_t)0)
 
 /* Buckets of one octave, and values below which each has a bucket of its own. */
 #define PER_OCTAVE (1u << (PLX_HIST_PRECISION - 1))
@@ -15,8 +15,8 @@
 /* After so many failed tries the writer is not recording, it lies preempted in the middle. */
 #define TRIES_PER_YIELD 64
 
-static unsigned __int128
-mul_saturating(unsigned __int128 a, uint64_t b)
+static plx_uint128_t
+mul_saturating(plx_uint128_t a, uint64_t b)
 {
 	return b != 0 && a > WIDE_MAX / b ? WIDE_MAX : a * b;
 }
@@ -52,7 +52,7 @@ plx_hist_record_n(struct plx_hist *h, uint64_t value, uint64_t n)
 	plx_hist_open(h, value, value);
 	plx_hist_add(h, plx_hist_index(value), n);
 	plx_hist_close(
-		h, n, (unsigned __int128)value * n, mul_saturating((unsigned __int128)value * value, n));
+		h, n, (plx_uint128_t)value * n, mul_saturating((plx_uint128_t)value * value, n));
 }
 
 void
@@ -220,7 +220,7 @@ root_of(long double x)
 double
 plx_hist_stdev(const struct plx_hist *h)
 {
-	unsigned __int128 sum = plx_hist_wide(h->sum), around;
+	plx_uint128_t sum = plx_hist_wide(h->sum), around;
 	uint64_t n = nb_summed(h), mean, rest;
 	long double off, var;
 
@@ -237,8 +237,8 @@ plx_hist_stdev(const struct plx_hist *h)
 	 */
 	mean = (uint64_t)(sum / n);
 	rest = (uint64_t)(sum % n);
-	around = plx_hist_wide(h->sum_sq) - 2 * (unsigned __int128)mean * sum +
-		 (unsigned __int128)n * mean * mean;
+	around = plx_hist_wide(h->sum_sq) - 2 * (plx_uint128_t)mean * sum +
+		 (plx_uint128_t)n * mean * mean;
 
 	off = (long double)rest / (long double)n; /* of the true mean from the rounded one, < 1 */
 	var = (long double)around / (long double)n - off * off;

@@ -84,10 +84,10 @@ uint64_t plx_hist_bucket_min(unsigned int index);
 uint64_t plx_hist_bucket_max(unsigned int index);
 
 /** Two halves, low first, as one number. */
-PLX_INLINE unsigned __int128
+PLX_INLINE plx_uint128_t
 plx_hist_wide(const uint64_t half[2])
 {
-	return ((unsigned __int128)half[1] << 64) | half[0];
+	return ((plx_uint128_t)half[1] << 64) | half[0];
 }
 
 /*
@@ -116,13 +116,13 @@ plx_hist_add(struct plx_hist *h, unsigned int index, uint64_t n)
 
 /** Last step: @p n samples in all, with their sums. */
 PLX_INLINE void
-plx_hist_close(struct plx_hist *h, uint64_t n, unsigned __int128 sum, unsigned __int128 sum_sq)
+plx_hist_close(struct plx_hist *h, uint64_t n, plx_uint128_t sum, plx_uint128_t sum_sq)
 {
-	unsigned __int128 all = plx_hist_wide(h->sum) + sum; /* 2^64 samples of 2^64 fit */
-	unsigned __int128 all_sq;
+	plx_uint128_t all = plx_hist_wide(h->sum) + sum; /* 2^64 samples of 2^64 fit */
+	plx_uint128_t all_sq;
 
 	if (__builtin_add_overflow(plx_hist_wide(h->sum_sq), sum_sq, &all_sq))
-		all_sq = ~(unsigned __int128)0;
+		all_sq = ~(plx_uint128_t)0;
 	__atomic_store_n(&h->count, h->count + n, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->sum[0], (uint64_t)all, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->sum[1], (uint64_t)(all >> 64), __ATOMIC_RELEASE);
@@ -137,7 +137,7 @@ plx_hist_record(struct plx_hist *h, uint64_t value)
 {
 	plx_hist_open(h, value, value);
 	plx_hist_add(h, plx_hist_index(value), 1);
-	plx_hist_close(h, 1, value, (unsigned __int128)value * value);
+	plx_hist_close(h, 1, value, (plx_uint128_t)value * value);
 }
 
 /** Count @p value @p n times. Writer only. */

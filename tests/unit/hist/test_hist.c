@@ -212,12 +212,12 @@ percentiles_agree_with_sorted_samples(void **state)
 static void
 sums_are_exact_beyond_64_bits(void **state)
 {
-	unsigned __int128 sum = (unsigned __int128)30000 * 1000000000000u;
+	plx_uint128_t sum = (plx_uint128_t)30000 * 1000000000000u;
 
 	plx_hist_record_n(&hist, 30000, 1000000000000u);
 	plx_hist_record(&hist, UINT64_MAX);
 	plx_hist_record(&hist, UINT64_MAX);
-	sum += 2 * (unsigned __int128)UINT64_MAX;
+	sum += 2 * (plx_uint128_t)UINT64_MAX;
 	assert_true(plx_hist_wide(hist.sum) == sum);
 	assert_int_equal(hist.count, 1000000000002u);
 	assert_near(plx_hist_mean(&hist), (double)sum / 1000000000002.0, 1e-12);
@@ -254,7 +254,7 @@ saturated_sum_of_squares_is_told(void **state)
 {
 	plx_hist_record_n(&hist, UINT64_MAX, 2);
 	assert_true(plx_hist_stdev(&hist) != plx_hist_stdev(&hist)); /* NaN */
-	assert_true(plx_hist_wide(hist.sum) == 2 * (unsigned __int128)UINT64_MAX);
+	assert_true(plx_hist_wide(hist.sum) == 2 * (plx_uint128_t)UINT64_MAX);
 	plx_hist_record(&hist, UINT64_MAX); /* and one at a time */
 	assert_true(plx_hist_stdev(&hist) != plx_hist_stdev(&hist));
 }
@@ -359,7 +359,7 @@ contradiction(const struct plx_hist *h)
 
 	if (sum_of_buckets(h) != h->count || h->unsummed > h->count)
 		return "count";
-	if (plx_hist_wide(h->sum) != (unsigned __int128)n * n || plx_hist_mean(h) != (double)n)
+	if (plx_hist_wide(h->sum) != (plx_uint128_t)n * n || plx_hist_mean(h) != (double)n)
 		return "sum";
 	/* 1, 3, 5 ... 2n-1: deviation sqrt((n^2 - 1) / 3) */
 	if (n > 1 && (square < truth * (1 - 1e-9) || square > truth * (1 + 1e-9)))
