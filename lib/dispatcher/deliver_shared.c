@@ -89,6 +89,7 @@ plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken)
 
 	if (undone) {
 		__atomic_store_n(&op->halves, 0, __ATOMIC_RELAXED); /* nobody but the caller has it */
+		plx_op_renew(op); /* some device may have it after all, and complete it under its old id */
 		plx_op_prepared_again(op);
 	}
 	if (dispatcher_is_shared(d)) {

@@ -209,8 +209,8 @@ void plx_dispatcher_stats(const struct plx_dispatcher *d, struct plx_dispatcher_
 int plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op);
 
 /**
- * The post call returned: it took the op, or not, and then the op is PREPARED again. If the op is complete by now its
- * callback runs in the next deliver or once; SHARED: here, so that a device that completes inside post and a callback
+ * The post call returned: it took the op, or not, and then the op is PREPARED again, with a new id. If the op is complete by
+ * now its callback runs in the next deliver or once; SHARED: here, so that a device that completes inside post and a callback
  * that posts again call each other without end.
  */
 void plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken);

@@ -106,6 +106,7 @@ post_in_vain_then_again(void)
 	explore_equal(plx_dispatcher_posting(d, op), 0);
 	plx_dispatcher_posted(d, op, false);
 	explore_equal(op->state, PLX_OP_PREPARED);
+	uses[0].id = plx_op_id(op);
 	explore_equal(plx_dispatcher_posting(d, op), 0);
 	explore_signal(flag(0));
 	plx_dispatcher_posted(d, op, true);

@@ -93,6 +93,7 @@ static void
 post_that_was_not_taken_leaves_the_op_prepared(void **state)
 {
 	struct plx_op *op = prepare(PLX_HOME_ANY, on_done, NULL);
+	uint64_t id = plx_op_id(op);
 
 	assert_int_equal(plx_dispatcher_posting(d, op), 0);
 	plx_dispatcher_posted(d, op, false);
@@ -100,6 +101,13 @@ post_that_was_not_taken_leaves_the_op_prepared(void **state)
 	deliver_as(OWNER, plx_op_id(op));
 	assert_int_equal(nb_called, 0);
 	assert_int_equal(stats().duplicate, 1);
+	assert_int_equal(plx_dispatcher_posting(d, op), 0);
+	plx_dispatcher_posted(d, op, true);
+	deliver_as(OWNER, id); /* a device that had it all the same */
+	assert_int_equal(nb_called, 0);
+	assert_int_equal(stats().stale, 1);
+	deliver_as(OWNER, plx_op_id(op));
+	assert_int_equal(nb_called, 1);
 	assert_int_equal(plx_op_put(op), 0);
 }
 
