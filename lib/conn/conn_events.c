@@ -220,8 +220,10 @@ conn_group_heed(struct plx_conn_group *group)
 	if (told & (GROUP_TOLD_CQ | GROUP_TOLD_LOST))
 		__atomic_store_n(&group->cq_lost, true, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&group->lock);
-	LIST_FOREACH(conn, &group->conns, in_group)
-		conn_heed(conn, group->cq_lost);
+	if (told != GROUP_TOLD_POOL) {
+		LIST_FOREACH(conn, &group->conns, in_group)
+			conn_heed(conn, group->cq_lost);
+	}
 	LIST_FOREACH(pool, &group->pools, in_group)
 		recv_pool_heed(pool);
 	pthread_mutex_unlock(&group->lock);

@@ -15,6 +15,7 @@
  *
  * The SRQ is filled up whenever fewer than low_water are posted, when an op is given back, and when the device's limit event
  * comes, which is then armed again. The event is a help: count alone keeps the SRQ filled, on a device without events too.
+ * A receive that the device refuses is counted, and offered again in the group's next turn.
  * Where a device has no SRQ each connection gets `per_conn` receives of its own, at once or as soon as others have come back,
  * and all else is the same.
  *
@@ -69,6 +70,7 @@ struct plx_recv_pool_conf {
 struct plx_recv_pool_stats {
 	uint64_t refills;      /**< posts to the SRQ, each of up to PLX_POST_BURST */
 	uint64_t limit_events; /**< that came */
+	uint64_t post_errors;  /**< receives that the device refused; the first is logged */
 	uint64_t refused;      /**< messages that were not delivered: their connection was over its share, or gone */
 	uint32_t posted;
 	uint32_t unposted; /**< neither posted nor held */
@@ -79,7 +81,7 @@ struct plx_recv_pool_stats {
 /**
  * Make a pool, fill its SRQ, reserve its CQEs (the depth). NULL with rte_errno: EINVAL (logged) a field is missing, of another device
  * or too large; ENOSPC its CQEs do not fit; EAGAIN the dispatcher's pool has not as many ops; ENOMEM; EDEADLK on the control
- * thread; or what registering memory, plx_srq_create() or plx_srq_arm() says. Not on a polling lcore.
+ * thread; or what registering memory, plx_srq_create(), the first posts to the SRQ or plx_srq_arm() say. Not on a polling lcore.
  */
 struct plx_recv_pool *plx_recv_pool_create(const struct plx_recv_pool_conf *conf);
 

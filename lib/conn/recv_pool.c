@@ -224,9 +224,9 @@ plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 		pool->conf.low_water = RTE_MAX(pool->depth / 2, 1u);
 	pool->shared.low = RTE_MAX(pool->conf.low_water, conf->reserve);
 	if (pool->srq != NULL) {
-		recv_pool_srq_fill(pool);
 		pool->limit = pool->conf.no_event ? 0 : RTE_MIN(pool->conf.low_water, pool->depth);
-		if (pool->limit != 0)
+		err = recv_pool_srq_fill(pool);
+		if (err == 0 && pool->limit != 0)
 			err = plx_control_sync(pool->group->control, control_arm_first, pool);
 	}
 	if (err != 0)

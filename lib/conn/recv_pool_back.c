@@ -66,8 +66,13 @@ returned_at_once(struct plx_recv_pool *pool, struct plx_op *op)
 
 	if (who == NULL)
 		return false;
-	if (pool->srq == NULL)
-		return who->nb_held == pool->depth && recv_pool_conn_post(who, op);
+	if (pool->srq == NULL) {
+		int err = who->nb_held == pool->depth ? recv_pool_conn_post(who, op) : -EAGAIN;
+
+		if (err != 0)
+			recv_pool_refused(pool, err);
+		return err == 0;
+	}
 	who->nb_held--;
 	recv_pool_keep(pool, op);
 	refill_if_low(pool);
@@ -178,5 +183,7 @@ recv_pool_heed(struct plx_recv_pool *pool)
 		returned(pool, op);
 	}
 	recv_pool_serve_lacking(pool);
+	if (pool->retry)
+		recv_pool_refill(pool);
 	recv_pool_heed_limit(pool);
 }

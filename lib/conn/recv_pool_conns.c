@@ -41,9 +41,15 @@ static void
 conn_serve(struct plx_recv_pool *pool, struct plx_op_shared_who *who)
 {
 	while (who->nb_held < pool->depth && pool->nb_unposted != 0) {
-		if (!recv_pool_conn_post(who, pool->unposted[pool->nb_unposted - 1]))
+		int err = recv_pool_conn_post(who, pool->unposted[pool->nb_unposted - 1]);
+
+		if (err != 0) {
+			if (recv_pool_refused(pool, err))
+				recv_pool_doubt(pool);
 			return;
+		}
 		pool->nb_unposted--;
+		pool->nb_doubted = RTE_MIN(pool->nb_doubted, pool->nb_unposted);
 		who->nb_held++;
 	}
 }

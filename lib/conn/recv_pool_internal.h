@@ -43,6 +43,9 @@ struct plx_recv_pool {
 	/* The owner's. */
 	struct plx_op **unposted;   /**< a stack */
 	uint32_t nb_unposted;
+	uint32_t nb_doubted;	    /**< of these, at the bottom: refused by a device that may have them (recv_pool_fill.c) */
+	uint32_t doubted_until;	    /**< tail of the SRQ's queue */
+	bool retry;		    /**< the device refused the last post to the SRQ */
 	bool arming;		    /**< the control thread is at it */
 	bool to_arm;		    /**< the event came: the limit is armed again once there are enough */
 	struct plx_control_req arm;
@@ -93,17 +96,22 @@ recv_pool_keep(struct plx_recv_pool *pool, struct plx_op *op)
 	pool->unposted[pool->nb_unposted++] = op;
 }
 
-/** Give @p op to a connection that has receives of its own. Whether that took it. */
-static inline bool
+/** A receive was not taken, for @p code. Whether by the device: the group's next turn tries again. */
+bool recv_pool_refused(struct plx_recv_pool *pool, int code);
+/** The op on top of the stack was refused, and the device may have it after all: the others go before it. */
+void recv_pool_doubt(struct plx_recv_pool *pool);
+
+/** Give @p op to a connection that has receives of its own. 0, or why it did not take it. */
+static inline int
 recv_pool_conn_post(struct plx_op_shared_who *who, struct plx_op *op)
 {
 	struct plx_submit_err err;
 
-	return plx_conn_recv_burst(plx_op_queue_conn(who->queue), &op, 1, &err) == 1;
+	return plx_conn_recv_burst(plx_op_queue_conn(who->queue), &op, 1, &err) == 1 ? 0 : err.code;
 }
 
-/** Post what the SRQ has room for. */
-void recv_pool_srq_fill(struct plx_recv_pool *pool);
+/** Post what the SRQ has room for. 0, or why the device did not take it. */
+int recv_pool_srq_fill(struct plx_recv_pool *pool);
 /** The same, and arm the limit if that is due. */
 void recv_pool_refill(struct plx_recv_pool *pool);
 /** Arm the limit, once there are enough: an event that is due at once would go round in circles. */

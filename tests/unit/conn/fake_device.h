@@ -49,6 +49,7 @@ struct fake_device {
 	struct plx_device base;
 	unsigned int fail_post_at; /**< count down: the n-th WR from now is refused; 0: none */
 	int fail_post_errno;
+	bool deny_posts; /**< a receive that an SRQ refuses it has all the same */
 	bool keep_flushes;	 /**< to_error flushes nothing */
 	bool complete_in_post;	 /**< each send completes while it is posted, by on_post */
 	void (*on_post)(struct fake_qp *qp, uint64_t wr_id);

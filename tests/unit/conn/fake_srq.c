@@ -24,8 +24,14 @@ post(struct plx_srq *srq, const struct plx_wr *const *wrs, uint16_t n, int *err)
 	uint16_t i;
 
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < n && !fake_refuses(dev, err); i++)
-		q->wr_ids[q->head++ % FAKE_DEPTH] = wrs[i]->wr_id;
+	for (i = 0; i < n; i++) {
+		bool refused = fake_refuses(dev, err);
+
+		if (!refused || dev->deny_posts)
+			q->wr_ids[q->head++ % FAKE_DEPTH] = wrs[i]->wr_id;
+		if (refused)
+			break;
+	}
 	pthread_mutex_unlock(&lock);
 	return i;
 }
