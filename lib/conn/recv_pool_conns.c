@@ -4,6 +4,7 @@
 #include "recv_pool_internal.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "plx_log.h"
 
@@ -13,7 +14,7 @@
  *
  *      join --> who[qp_num] --leave--> dead[qp_num], while messages of it are held
  *                 |    ^
- *            lacks|    |served until it has depth of them
+ *            lacks|    |served until it has depth of them, or closes
  *                 v    |
  *               lacking, the first first
  */
@@ -36,37 +37,42 @@ lacks_no_more(struct plx_recv_pool *pool, const struct plx_conn *conn)
 	pool->nb_lacking = nb;
 }
 
-/** Until it has all of its own. One that closes takes none, and is off the list when it leaves. */
-static void
-conn_serve(struct plx_recv_pool *pool, struct plx_op_shared_who *who)
+/** Until it has all of its own. Whether it has, or takes none any more because it closes. */
+static bool
+conn_serve(struct plx_recv_pool *pool, struct plx_conn *conn)
 {
+	struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, conn->rq.qp_num);
+
+	if (!conn_state_admits(conn, &conn->rq))
+		return true;
 	while (who->nb_held < pool->depth && pool->nb_unposted != 0) {
 		int err = recv_pool_conn_post(who, pool->unposted[pool->nb_unposted - 1]);
 
 		if (err != 0) {
 			if (recv_pool_refused(pool, err))
 				recv_pool_doubt(pool);
-			return;
+			return false;
 		}
 		pool->nb_unposted--;
 		pool->nb_doubted = RTE_MIN(pool->nb_doubted, pool->nb_unposted);
 		who->nb_held++;
 	}
+	return who->nb_held == pool->depth;
 }
 
 void
 recv_pool_serve_lacking(struct plx_recv_pool *pool)
 {
-	for (uint32_t i = 0; i < pool->nb_lacking && pool->nb_unposted != 0;) {
-		struct plx_conn *conn = pool->lacking[i];
-		struct plx_op_shared_who *who = plx_op_shared_find(&pool->shared, conn->rq.qp_num);
+	struct plx_conn **const lacking = pool->lacking;
+	uint32_t i, nb = 0;
 
-		conn_serve(pool, who);
-		if (who->nb_held == pool->depth)
-			lacks_no_more(pool, conn);
-		else
-			i++;
-	}
+	for (i = 0; i < pool->nb_lacking && pool->nb_unposted != 0; i++)
+		if (!conn_serve(pool, lacking[i]))
+			lacking[nb++] = lacking[i];
+	if (nb == i)
+		return;
+	memmove(&lacking[nb], &lacking[i], (pool->nb_lacking - i) * sizeof(lacking[0]));
+	pool->nb_lacking -= i - nb;
 }
 
 bool

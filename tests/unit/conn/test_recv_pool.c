@@ -7,6 +7,7 @@
 
 #include "interpose.h"
 #include "pool_rig.h"
+#include "recv_pool_internal.h"
 
 /**
  * @file
@@ -62,6 +63,39 @@ a_connection_of_a_pool_whose_making_fails_leaves_nothing(void **state)
 		rig_close(&rig, conn);
 		pool_break(&rig);
 	}
+}
+
+/** Each of its receives comes back flushed, and who lacks some is looked for each time. */
+static void
+a_connection_that_closes_lacks_nothing(void **state)
+{
+	struct plx_conn *conns[4];
+	unsigned int nb_closed = 0;
+
+	pool_make(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 16, .no_srq = true, .per_conn = 4, .max_conns = 4});
+	for (unsigned int i = 0; i < 4; i++)
+		conns[i] = rig_conn(&rig, 4, OWNER, true);
+	fake_complete(conns[0]->qp, true, 4, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(plx_conn_close(conns[1]), 0); /* four come back */
+	rig_turns_until_closed(&rig, ++nb_closed);
+	conns[1] = rig_conn(&rig, 4, OWNER, true); /* which this one has then */
+	rig_turn(&rig);
+	assert_int_equal(pool_stats(&rig).unposted, 0);
+	assert_int_equal(plx_conn_close(conns[0]), 0); /* its four are held */
+	rig_turns_until_closed(&rig, ++nb_closed);
+	conns[0] = rig_conn(&rig, 4, OWNER, true);
+	assert_int_equal(rig.recv_pool->nb_lacking, 1);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(plx_conn_close(conns[i]), 0);
+	while (rig.nb_closed < nb_closed + 4) {
+		rig_turn(&rig);
+		assert_true(rig.recv_pool->nb_lacking <= 1);
+		if (pool_stats(&rig).unposted != 0)
+			assert_int_equal(rig.recv_pool->nb_lacking, 0);
+	}
+	pool_give(&rig, 4);
+	pool_break(&rig);
 }
 
 /* ---- receives that the device refuses ---------------------------------------------------------- */
@@ -196,6 +230,7 @@ a_connection_gets_the_receives_that_its_device_refused_in_the_next_turn(void **s
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_connection_of_a_pool_whose_making_fails_leaves_nothing),
+	CASE(a_connection_that_closes_lacks_nothing),
 	CASE(a_pool_whose_first_receives_are_refused_is_not_made),
 	CASE(the_last_receive_is_offered_each_turn_until_the_device_takes_it),
 	CASE(a_receive_that_a_device_has_though_it_refused_it_is_in_no_two_hands),
