@@ -39,7 +39,9 @@ static const struct status_text texts[PLX_NB_STATUS] = {
 		"is still registered, and that it belongs to the QP's protection domain"),
 	TEXT(WR_FLUSH_ERR,
 		"flushed, the QP had already failed or was closed: look for the first status of this "
-		"QP that is not a flush, that one has the cause"),
+		"QP that is not a flush, that one has the cause; where there is none the QP was taken to ERR from "
+		"outside: by an operation of the peer's that was refused here (its own status says why, an async "
+		"event that it was so), or by a program that has the QP"),
 	TEXT(MW_BIND_ERR,
 		"a memory window could not be bound, or what was invalidated was not bound: check that a bound window is "
 		"invalidated before it is bound again, that region, window and QP share a protection domain, that the range "
@@ -101,6 +103,10 @@ static const struct status_text texts[PLX_NB_STATUS] = {
 	TEXT(CONN_LOST,
 		"the connection was destroyed and this operation's completion never came: whether the "
 		"peer saw it is unknown; check the first error of the connection"),
+	TEXT(EVENT,
+		"an async event of the device ended the connection, no completion did: check which event it was; a QP-fatal "
+		"one most often says that an operation of the peer's was refused here (rkey, range, rights), and the peer's "
+		"own status says why"),
 };
 
 /* Every number that a byte can be, so that a name needs no buffer. */

@@ -54,6 +54,8 @@ enum plx_status {
 	PLX_ST_STOPPED,
 	/** The op was posted, its QP is destroyed, its CQ is empty: no completion will come. */
 	PLX_ST_CONN_LOST,
+	/** Of a connection's first error (plx_conn.h), never of an op: the device said it with an async event. */
+	PLX_ST_EVENT,
 
 	PLX_NB_STATUS
 };

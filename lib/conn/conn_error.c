@@ -10,12 +10,6 @@
 
 #include "conn_internal.h"
 
-static bool
-is_flush(unsigned int status)
-{
-	return status == PLX_ST_WR_FLUSH_ERR;
-}
-
 static void
 error_keep(struct plx_conn *conn, const struct plx_op *op, const struct plx_wc *wc)
 {
@@ -41,21 +35,26 @@ tell_group(struct plx_conn *conn)
 }
 
 void
-conn_failed(struct plx_op_queue *q, const struct plx_op *op, const struct plx_wc *wc)
+conn_set_failed(struct plx_conn *conn)
 {
-	struct plx_conn *conn = plx_op_queue_conn(q);
-	unsigned int first = conn->error.status;
-	bool flush = is_flush(wc->status);
-
-	conn->nb_flushed += flush;
-	if (first != PLX_ST_SUCCESS && (flush || !is_flush(first)))
-		return;
-	error_keep(conn, op, wc);
-	if (conn->group == NULL)
-		return; /* what its completions mean for the others only its backend knows */
 	if (conn_state_change(conn, PLX_CONN_FAILED)) {
 		conn_update_limit(conn, &conn->sq);
 		conn_update_limit(conn, &conn->rq);
 	}
 	tell_group(conn);
+}
+
+void
+conn_failed(struct plx_op_queue *q, const struct plx_op *op, const struct plx_wc *wc)
+{
+	struct plx_conn *conn = plx_op_queue_conn(q);
+	bool flush = wc->status == PLX_ST_WR_FLUSH_ERR;
+
+	conn->nb_flushed += flush;
+	if (flush ? conn->error.status != PLX_ST_SUCCESS : !conn_lacks_cause(conn))
+		return;
+	error_keep(conn, op, wc);
+	if (conn->group == NULL)
+		return; /* what its completions mean for the others only its backend knows */
+	conn_set_failed(conn);
 }

@@ -27,13 +27,15 @@ struct plx_conn_events {
 
 /** Under the group's lock. */
 static bool
-conn_tell(struct plx_conn_group *group, uint64_t id, uint32_t what)
+conn_tell(struct plx_conn_group *group, const struct plx_event *event, uint32_t what)
 {
 	struct plx_conn *conn;
 
 	LIST_FOREACH(conn, &group->conns, in_group) {
-		if (conn->qp_id != id)
+		if (conn->qp_id != event->object)
 			continue;
+		if (what == CONN_TOLD_FATAL)
+			conn->fatal_raw = event->raw;
 		__atomic_fetch_or(&conn->told, what, __ATOMIC_RELAXED);
 		conn_group_tell(group, GROUP_TOLD_CONN);
 		return true;
@@ -73,10 +75,10 @@ conn_group_hear(struct plx_conn_group *group, const struct plx_event *event)
 		conn_group_tell(group, GROUP_TOLD_LOST);
 		break;
 	case PLX_EVENT_QP_FATAL:
-		mine = conn_tell(group, event->object, CONN_TOLD_FATAL);
+		mine = conn_tell(group, event, CONN_TOLD_FATAL);
 		break;
 	case PLX_EVENT_LAST_WQE:
-		mine = conn_tell(group, event->object, CONN_TOLD_LAST_WQE);
+		mine = conn_tell(group, event, CONN_TOLD_LAST_WQE);
 		break;
 	case PLX_EVENT_SRQ_LIMIT:
 		mine = pool_tell(group, event->object);
@@ -110,11 +112,10 @@ event_log(const struct plx_conn_events *events, const struct plx_event *event)
 	case PLX_EVENT_PORT_UP:
 		PLX_LOG(INFO, "device %s: %s: port %u", dev, name, event->port);
 		break;
-	case PLX_EVENT_QP_FATAL:
 	case PLX_EVENT_DEVICE_FATAL:
 		PLX_LOG(ERR, "device %s: %s (object %" PRIu64 ", event %d)", dev, name, event->object, event->raw);
 		break;
-	default:
+	default: /* of a QP that fails its connection speaks */
 		PLX_LOG(DEBUG, "device %s: %s (object %" PRIu64 ", event %d)", dev, name, event->object, event->raw);
 		break;
 	}
@@ -188,23 +189,43 @@ events_readable(struct plx_control_watch *watch)
 
 /* ---- owner: act --------------------------------------------------------------------------- */
 
-/** Close @p conn; what the device will not complete any more is not waited for if @p lost. */
+/** Keep an event as the cause, if there is no better one. Of a CQ and a device the log has it already. */
 static void
-conn_fail(struct plx_conn *conn, bool lost)
+cause_keep(struct plx_conn *conn, enum plx_event_type type, int32_t raw)
 {
-	conn->cq_lost |= lost;
-	plx_conn_close(conn);
+	if (!conn_lacks_cause(conn) || plx_conn_state(conn) == PLX_CONN_CLOSED)
+		return;
+	conn->error = (struct plx_conn_error){.status = PLX_ST_EVENT, .qp_num = conn->sq.qp_num, .event = type, .event_raw = raw};
+	conn->error_logged = true;
+	if (type == PLX_EVENT_QP_FATAL)
+		PLX_LOG(ERR, "QP %u: %s (event %d): %s", conn->sq.qp_num, plx_event_name(type), raw, plx_status_str(PLX_ST_EVENT));
 }
 
+/** Under the group's lock: tell @p conn and close it, behind this in the same turn, unless somebody has closed it. */
 static void
-conn_heed(struct plx_conn *conn, bool lost)
+conn_end(struct plx_conn *conn, enum plx_event_type type, int32_t raw)
+{
+	cause_keep(conn, type, raw);
+	/* Sequential: submitters_gone(). Whoever takes it first may free the connection: so it is in no list yet. */
+	if (__atomic_exchange_n(&conn->closing, true, __ATOMIC_SEQ_CST))
+		return;
+	conn->close_due = true;
+	conn_set_failed(conn);
+}
+
+/** Under the group's lock. What the device will not complete any more is not waited for. */
+static void
+conn_heed(struct plx_conn *conn, const struct plx_conn_group *group)
 {
 	uint32_t told = __atomic_exchange_n(&conn->told, 0, __ATOMIC_RELAXED);
 
-	if (told & CONN_TOLD_LAST_WQE)
-		conn->last_wqe = true;
-	if (lost || (told & CONN_TOLD_FATAL) != 0)
-		conn_fail(conn, lost);
+	conn->last_wqe |= (told & CONN_TOLD_LAST_WQE) != 0;
+	conn->fatal |= (told & CONN_TOLD_FATAL) != 0; /* for good: a destroy may be on its way that fails */
+	conn->cq_lost |= group->cq_lost;
+	if (conn->fatal)
+		conn_end(conn, PLX_EVENT_QP_FATAL, conn->fatal_raw);
+	else if (group->cq_lost)
+		conn_end(conn, group->lost ? PLX_EVENT_DEVICE_FATAL : PLX_EVENT_CQ_ERROR, 0);
 }
 
 unsigned int
@@ -222,7 +243,7 @@ conn_group_heed(struct plx_conn_group *group)
 	pthread_mutex_lock(&group->lock);
 	if (told != GROUP_TOLD_POOL) {
 		LIST_FOREACH(conn, &group->conns, in_group)
-			conn_heed(conn, group->cq_lost);
+			conn_heed(conn, group);
 	}
 	LIST_FOREACH(pool, &group->pools, in_group)
 		recv_pool_heed(pool);

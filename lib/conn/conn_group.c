@@ -313,11 +313,11 @@ plx_conn_group_once(struct plx_conn_group *group)
 		did += conn_group_expire(group);
 	if (group->waiters.first != NULL)
 		did += serve_waiters(group);
+	if (__builtin_expect(__atomic_load_n(&group->told, __ATOMIC_RELAXED) != 0, 0))
+		did += conn_group_heed(group);
 	if (group->failed != NULL)
 		did += serve_failed(group);
 	did += plx_control_once(group->control);
-	if (__builtin_expect(__atomic_load_n(&group->told, __ATOMIC_RELAXED) != 0, 0))
-		did += conn_group_heed(group);
 	if (group->closing.first != NULL)
 		did += serve_closing(group);
 	group->turning = false;

@@ -221,10 +221,20 @@ bool conn_close_once(struct plx_conn *conn);
 /** Settle what was taken and not posted. */
 void conn_fail_unposted(struct plx_conn *conn);
 
+/** READY or IDLE -> FAILED, if it may; conn_fail_once() comes in the group's turn (conn_error.c). */
+void conn_set_failed(struct plx_conn *conn);
+
+/** Whether the first error of @p conn may give way to another: there is none, or it is a flush. */
+static inline bool
+conn_lacks_cause(const struct plx_conn *conn)
+{
+	return conn->error.status == PLX_ST_SUCCESS || conn->error.status == PLX_ST_WR_FLUSH_ERR;
+}
+
 /** op_queue's failed. */
 void conn_failed(struct plx_op_queue *q, const struct plx_op *op, const struct plx_wc *wc);
 
-/** Tell what conn_failed() has noted. */
+/** Tell what conn_failed() or an event has noted; what that event ends is closed then. */
 void conn_fail_once(struct plx_conn *conn);
 
 /** op_queue's overtaken, for connections that have a lost_cb. */

@@ -20,7 +20,8 @@
  * was not taken gets none, is unchanged, is still the caller's, and struct plx_submit_err says why.
  *
  * The first completion that is no success has taken the QP to ERR (IBA 10.3.1): nothing more is taken, what is in flight
- * is flushed by the device, and failed_cb tells the cause, once. You close.
+ * is flushed by the device, and failed_cb tells the cause, once. You close. An async event that ends a connection
+ * (plx_conn_events.h) is told likewise, and closes it.
  *
  * Late completion. An op with PLX_OP_LATE_OK may be posted unsignaled, which costs the device no completion. It succeeds
  * when a later op of its queue completes: its callback runs on its home, just before that one's, in the queue's order.
@@ -81,7 +82,10 @@ typedef void (*plx_conn_closed_cb_t)(struct plx_conn *conn, void *arg);
  */
 typedef void (*plx_conn_lost_cb_t)(struct plx_conn *conn, const struct plx_op *op, void *arg);
 
-/** What made a connection fail: the first completion that is neither a success nor a flush, or a flush if no other came. */
+/**
+ * What made a connection fail: the first completion that is neither a success nor a flush, or the event that ended it if that
+ * came first; or a flush if nothing else came.
+ */
 struct plx_conn_error {
 	enum plx_status status; /**< PLX_ST_SUCCESS: there was none */
 	enum plx_opcode kind;	/**< of the op */
@@ -89,11 +93,14 @@ struct plx_conn_error {
 	uint32_t qp_num;
 	uint32_t vendor_err;
 	uint32_t raw_status;
+	uint32_t event;	   /**< of PLX_ST_EVENT, which no op is known for: enum plx_event_type */
+	int32_t event_raw; /**< the provider's own number of it, where it is a QP's; else 0 */
 };
 
 /**
  * The connection is FAILED: nothing is taken any more; what was not posted ended with PLX_ST_STOPPED. On the owner, in the
- * group's turn behind the completion, once; not when a close or drain came first. May close.
+ * group's turn behind the completion or event, once; not when a close or drain came first. May close; with PLX_ST_EVENT it is
+ * closing already, and -EALREADY. A flush is told when it is all that came: plx_conn_first_error() in closed_cb may know more.
  */
 typedef void (*plx_conn_failed_cb_t)(struct plx_conn *conn, const struct plx_conn_error *error, void *arg);
 
@@ -170,6 +177,8 @@ struct plx_conn {
 	bool drain_told;
 	bool error_logged;
 	bool failed_told;
+	bool fatal;	   /**< an event has said so */
+	bool close_due;	   /**< for an event, once that is told; `closing` is taken */
 	bool used_elsewhere; /**< atomic: an op came from another lcore */
 	bool destroy_failed; /**< of the QP, while closing */
 	bool in_error;	     /**< the QP, taken there by a close */
@@ -188,6 +197,7 @@ struct plx_conn {
 	struct plx_conn_stall stall[2]; /**< of sends and receives */
 	uint32_t nb_cqes; /**< reserved in the CQ */
 	uint32_t told;	  /**< atomic: what the control thread has to tell (plx_conn_events.h) */
+	int32_t fatal_raw; /**< of the QP-fatal event; under the group's lock */
 	uint64_t qp_id;	  /**< the QP's number; 0 once it is destroyed. Written by the control thread */
 	struct plx_recv_pool *recv_pool;
 	/** A LIST_ENTRY() of the group's. */
@@ -222,7 +232,7 @@ plx_conn_cqes(const struct plx_qp_cap *granted)
  * NULL with rte_errno: ENOSPC its CQEs, or its receives, do not fit (before the QP exists; the log has used, needed and limit),
  * EINVAL a bad number, home or pool, EIO its CQ has lost completions or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the
  * control thread, and what plx_qp_create() says.
- * An event (plx_conn_events.h) may close it, and closed_cb run, before this returns. Not on a polling lcore: it waits.
+ * An event (plx_conn_events.h) may close it, and failed_cb and closed_cb run, before this returns. Not on a polling lcore: it waits.
  */
 struct plx_conn *plx_conn_create(const struct plx_conn_conf *conf);
 

@@ -15,10 +15,13 @@
  *      CQ error       every connection of the CQ is closed: its QP goes to ERR and is destroyed, then every op that has
  *                     not completed does, once, with PLX_ST_CONN_LOST. No connection can be made on the CQ any more
  *      device fatal   the same for every group of the device; the device may be closed and opened again
- *      QP fatal       that connection is closed
+ *      QP fatal       that connection is closed: its peer's op was refused, say, and no completion here tells it
  *      last WQE       a close of it need not wait any longer (plx_recv_pool.h)
  *      SRQ limit      that receive pool is filled, and its limit armed again
  *      port ...       logged, and for your callback: traffic of other ports goes on
+ *
+ * A connection that an event closes hears of it first: failed_cb is told PLX_ST_EVENT and which event, unless it has been told
+ * a cause, or of flushes, before. Those often come sooner; plx_conn_first_error() has the event all the same.
  *
  * What is told is a flag of a living object, found by number: so an event that comes twice is one, and one that comes late
  * or for something that is gone is counted and does nothing. A device whose events cannot be read, which is logged, is not

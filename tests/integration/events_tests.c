@@ -183,21 +183,127 @@ a_port_that_goes_down_while_all_is_flushed_settles_each_op_once(void **state)
 	}
 }
 
+/** What failed_cb was told. */
+static struct told {
+	unsigned int nb;
+	const struct plx_conn *conn; /**< of the last */
+	struct plx_conn_error error;
+} told;
+
 static void
-a_qp_that_fails_fatally_is_closed_and_no_other(void **state)
+tell(struct plx_conn *conn, const struct plx_conn_error *error, void *arg)
 {
+	assert_int_equal(plx_conn_state(conn), PLX_CONN_FAILED);
+	assert_ptr_equal(arg, &farm);
+	told.nb++;
+	told.conn = conn;
+	told.error = *error;
+}
+
+static void
+tell_all(void)
+{
+	told = (struct told){0};
+	for (unsigned int i = 0; i < farm.conf.nb_pairs; i++)
+		farm.pairs[i].client->failed_cb = farm.pairs[i].server->failed_cb = tell;
+}
+
+static void
+expect_told(const struct plx_conn *conn, unsigned int type)
+{
+	assert_int_equal(told.nb, 1);
+	assert_ptr_equal(told.conn, conn);
+	assert_int_equal(told.error.status, PLX_ST_EVENT);
+	assert_int_equal(told.error.event, type);
+}
+
+static void
+a_qp_that_fails_fatally_is_told_and_closed_and_no_other(void **state)
+{
+	struct plx_conn *conn;
+	uint32_t qp_num;
 	uint64_t id;
 
 	needs_loopback();
 	farm_make(&farm, &(struct farm_conf){.nb_pairs = 3, .pool = {.nb_recvs = 8}});
-	id = farm.pairs[1].client->qp->id;
+	tell_all();
+	conn = farm.pairs[1].client;
+	id = conn->qp->id;
+	qp_num = conn->qp->qp_num;
 	raise_event(PLX_EVENT_QP_FATAL, id, 0);
 	assert_int_equal(farm.last.object, id);
 	farm_until(&farm, farm.pairs[1].client == NULL);
+	expect_told(conn, PLX_EVENT_QP_FATAL);
+	assert_int_equal(told.error.qp_num, qp_num);
+	assert_int_equal(told.error.event_raw, farm.last.raw);
 	raise_event(PLX_EVENT_QP_FATAL, id, 0); /* late */
 	farm_until(&farm, stats().late == 1); /* counted behind the callback */
 	assert_int_equal(farm.nb_closed, 1);
 	farm_break(&farm);
+}
+
+/** It has posted nothing, and its peer's op was at fault: nothing but the event says so. */
+static void
+a_responder_hears_that_it_has_refused_and_is_closed(void **state)
+{
+	uint64_t by_status[PLX_NB_STATUS] = {0};
+	struct plx_conn *server;
+	struct plx_op *op;
+
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1});
+	tell_all();
+	server = farm.pairs[0].server;
+	farm.pairs[0].client->failed_cb = NULL;
+	assert_non_null(op = plx_op_get(farm.d->pool));
+	plx_op_prep_write(op, farm.region->addr, 8, farm.region->lkey, (uintptr_t)farm.region->addr, 1, wrote, by_status);
+	assert_int_equal(plx_conn_submit(farm.pairs[0].client, op), 0);
+	farm_until(&farm, farm.pairs[0].server == NULL);
+	expect_told(server, PLX_EVENT_QP_FATAL);
+	assert_true(by_status[PLX_ST_REM_INV_REQ_ERR] + by_status[PLX_ST_REM_ACCESS_ERR] == 1);
+	assert_int_equal(farm.nb_closed, 1);
+	farm_break(&farm);
+}
+
+/** Told of the flush it has been; the cause is kept all the same, and ends it. */
+static void
+an_event_behind_the_flushes_has_the_cause(void **state)
+{
+	struct plx_conn_error error;
+	struct plx_conn *server;
+
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .pool = {.nb_recvs = 8, .no_srq = true, .per_conn = 4}});
+	tell_all();
+	server = farm.pairs[0].server;
+	assert_int_equal(plx_qp_to_error(server->qp), 0);
+	farm_until(&farm, told.nb == 1);
+	assert_int_equal(told.error.status, PLX_ST_WR_FLUSH_ERR);
+	assert_int_equal(plx_loopback_raise(farm.dev, &(struct plx_event){.type = PLX_EVENT_QP_FATAL, .object = server->qp->id}), 0);
+	farm_until(&farm, server->closing);
+	plx_conn_first_error(server, &error);
+	assert_int_equal(error.status, PLX_ST_EVENT);
+	farm_until(&farm, farm.pairs[0].server == NULL);
+	assert_int_equal(told.nb, 1);
+	farm_break(&farm);
+}
+
+static void
+each_connection_hears_that_its_cq_or_its_device_is_lost(void **state)
+{
+	for (int lost = 0; lost < 2; lost++) {
+		unsigned int type = lost ? PLX_EVENT_DEVICE_FATAL : PLX_EVENT_CQ_ERROR;
+
+		needs_loopback();
+		farm_make(&farm, &(struct farm_conf){.nb_pairs = 2, .pool = {.nb_recvs = 8}});
+		tell_all();
+		raise_event(type, lost ? 0 : farm.cq->id, 0);
+		farm_until(&farm, farm.nb_closed == 4);
+		assert_int_equal(told.nb, 4);
+		assert_int_equal(told.error.status, PLX_ST_EVENT);
+		assert_int_equal(told.error.event, type);
+		farm_break(&farm);
+	}
 }
 
 /** case 5.7 */
@@ -335,7 +441,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_lost_device_fails_all_connections_once_and_can_be_opened_again),
 	cmocka_unit_test(a_port_that_is_not_ours_changes_nothing),
 	cmocka_unit_test(a_port_that_goes_down_while_all_is_flushed_settles_each_op_once),
-	cmocka_unit_test(a_qp_that_fails_fatally_is_closed_and_no_other),
+	cmocka_unit_test(a_qp_that_fails_fatally_is_told_and_closed_and_no_other),
+	cmocka_unit_test(a_responder_hears_that_it_has_refused_and_is_closed),
+	cmocka_unit_test(an_event_behind_the_flushes_has_the_cause),
+	cmocka_unit_test(each_connection_hears_that_its_cq_or_its_device_is_lost),
 	cmocka_unit_test(an_event_at_each_step_of_a_close_is_only_told),
 	cmocka_unit_test(many_that_fail_and_are_closed_at_once_are_closed_once),
 	cmocka_unit_test(an_event_of_a_dead_cq_is_not_its_successors),

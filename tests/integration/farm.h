@@ -57,7 +57,6 @@ struct farm {
 	struct plx_conn_group *group;
 	struct plx_recv_pool *pool;
 	struct farm_pair pairs[FARM_MAX];
-	unsigned int nb_pairs;
 	unsigned int nb_closed;
 	uint64_t arrived, wrong; /**< messages; of those: not from whom they say, or failed */
 	uint64_t by_status[PLX_NB_STATUS]; /**< of sends */

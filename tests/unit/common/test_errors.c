@@ -55,7 +55,7 @@ each_text_is_that_of_its_status(void **state)
 		ROW(LOC_QP_OP_ERR, "refused a work request of ours as inconsistent"),
 		ROW(LOC_EEC_OP_ERR, "local end-to-end context error"),
 		ROW(LOC_PROT_ERR, "SGE is not covered by its lkey: check lkey"),
-		ROW(WR_FLUSH_ERR, "flushed"),
+		ROW(WR_FLUSH_ERR, "where there is none"),
 		ROW(MW_BIND_ERR, "invalidated before it is bound again"),
 		ROW(BAD_RESP_ERR, "answered with an opcode that does not belong here"),
 		ROW(LOC_ACCESS_ERR, "check that the local region has local write"),
@@ -80,6 +80,7 @@ each_text_is_that_of_its_status(void **state)
 		ROW(CANCELLED, "cancelled here"),
 		ROW(STOPPED, "before the queued operation was posted"),
 		ROW(CONN_LOST, "this operation's completion never came"),
+		ROW(EVENT, "an async event of the device ended the connection"),
 	};
 #undef ROW
 	unsigned int row = 0;
