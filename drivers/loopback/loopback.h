@@ -271,6 +271,8 @@ int loopback_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
 /** @p len is 0, and how much a read or an atomic brought. */
 int loopback_execute(struct loopback_qp *qp, const struct plx_wr *wr, uint32_t *len);
 
+/** What QPs, CQs and SRQs have at run time: plx_loopback_fast, in one copy; and a CQ that dies when it drops something. */
+extern const struct plx_fast_ops *const loopback_fast;
 extern const struct plx_fast_ops loopback_fast_dying;
 
 /* ---- loopback_post.c ---- */

@@ -256,7 +256,7 @@ loopback_cq_create(struct plx_device *base, uint32_t nb_cqe)
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	cq->base.fast = dev->cq_dies ? &loopback_fast_dying : &plx_loopback_fast;
+	cq->base.fast = dev->cq_dies ? &loopback_fast_dying : loopback_fast;
 	cq->overflowed = loopback_cq_overflowed;
 	loopback_lock();
 	LIST_INSERT_HEAD(&dev->cqs, cq, link);

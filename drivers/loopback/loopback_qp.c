@@ -78,7 +78,7 @@ static uintptr_t last_scope = 1; /* of windows; atomic */
 static void
 qp_fill(struct loopback_qp *qp, struct plx_pd *pd, const struct plx_qp_conf *conf)
 {
-	qp->base.fast = &plx_loopback_fast;
+	qp->base.fast = loopback_fast;
 	qp->base.nb_hot_lines = offsetof(struct loopback_qp, stall) / RTE_CACHE_LINE_SIZE;
 	qp->base.dev = pd->dev;
 	qp->base.pd = pd;

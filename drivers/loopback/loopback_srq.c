@@ -59,7 +59,7 @@ loopback_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf)
 		rte_errno = ENOMEM;
 		return NULL;
 	}
-	srq->base.fast = &plx_loopback_fast;
+	srq->base.fast = loopback_fast;
 	srq->limit_reached = loopback_srq_limit;
 	return &srq->base;
 }

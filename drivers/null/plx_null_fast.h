@@ -14,7 +14,7 @@
  *      post_send --> [ wr_id | what ][ wr_id | what ] ... --> poll_cq
  *
  * A full ring takes no further sends (-ENOMEM), signaled or not. The table is for QPs and CQs that the null driver made;
- * it is the one that they have at run time too.
+ * each file that names it has a copy, which does the same as the one that they have at run time.
  *
  * Threads: as the contract says, one owner per QP and CQ.
  *

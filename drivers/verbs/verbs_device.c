@@ -235,7 +235,7 @@ verbs_close(struct plx_device *base)
 struct ibv_context *
 plx_verbs_context(const struct plx_device *dev)
 {
-	return dev->driver == &plx_verbs_driver ? to_verbs_device(dev)->ctx : NULL;
+	return verbs_made(dev) ? to_verbs_device(dev)->ctx : NULL;
 }
 
 const struct plx_driver plx_verbs_driver = {

@@ -32,6 +32,9 @@
 
 extern const struct plx_driver plx_verbs_driver;
 
+/** What QPs, CQs and SRQs have at run time: plx_verbs_fast, of which each file that names it has a copy, in the one of verbs_queue.c. */
+extern const struct plx_fast_ops *const verbs_fast;
+
 struct verbs_device {
 	struct plx_device base;
 	struct ibv_context *ctx;
@@ -70,6 +73,13 @@ static inline struct verbs_mr *
 to_verbs_mr(const struct plx_mr *mr)
 {
 	return plx_container_of(mr, struct verbs_mr, base);
+}
+
+/** Whether what belongs to @p dev (NULL: to none) is this driver's. */
+static inline bool
+verbs_made(const struct plx_device *dev)
+{
+	return dev != NULL && dev->driver == &plx_verbs_driver;
 }
 
 /** The end of a constructor that failed with errno @p err. */

@@ -201,11 +201,11 @@ verbs_mr_deregister(struct plx_mr *base)
 struct ibv_pd *
 plx_verbs_pd(const struct plx_pd *pd)
 {
-	return pd->dev->driver == &plx_verbs_driver ? to_verbs_pd(pd)->ibv : NULL;
+	return verbs_made(pd->dev) ? to_verbs_pd(pd)->ibv : NULL;
 }
 
 struct ibv_mr *
 plx_verbs_mr(const struct plx_mr *mr)
 {
-	return mr->pd->dev->driver == &plx_verbs_driver ? to_verbs_mr(mr)->ibv : NULL;
+	return verbs_made(mr->pd->dev) ? to_verbs_mr(mr)->ibv : NULL;
 }

@@ -13,6 +13,8 @@
 
 #include <rte_random.h>
 
+const struct plx_fast_ops *const verbs_fast = &plx_verbs_fast;
+
 struct plx_cq *
 verbs_cq_create(struct plx_device *base, uint32_t nb_cqe)
 {
@@ -30,7 +32,7 @@ verbs_cq_create(struct plx_device *base, uint32_t nb_cqe)
 		free(cq);
 		return verbs_fail(err);
 	}
-	cq->base.fast = &plx_verbs_fast;
+	cq->base.fast = verbs_fast;
 	cq->base.nb_cqe = cq->ibv->cqe;
 	return &cq->base;
 }
@@ -112,7 +114,7 @@ verbs_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf)
 	err = -qp_to_init(pd->dev, qp->ibv);
 	if (err != 0)
 		goto destroy_qp;
-	qp->base.fast = &plx_verbs_fast;
+	qp->base.fast = verbs_fast;
 	qp->base.qp_num = qp->ibv->qp_num;
 	qp->kinds = pd->dev->caps.kinds & ~PLX_KIND(PLX_OPCODE_BIND_MW);
 	qp->binds = (pd->dev->caps.kinds & PLX_KIND(PLX_OPCODE_BIND_MW)) != 0;
@@ -145,11 +147,11 @@ verbs_qp_destroy(struct plx_qp *base)
 struct ibv_cq *
 plx_verbs_cq(const struct plx_cq *cq)
 {
-	return cq->fast == &plx_verbs_fast ? plx_verbs_to_cq(cq)->ibv : NULL;
+	return verbs_made(cq->dev) ? plx_verbs_to_cq(cq)->ibv : NULL;
 }
 
 struct ibv_qp *
 plx_verbs_qp(const struct plx_qp *qp)
 {
-	return qp->fast == &plx_verbs_fast ? plx_verbs_to_qp(qp)->ibv : NULL;
+	return verbs_made(qp->dev) ? plx_verbs_to_qp(qp)->ibv : NULL;
 }

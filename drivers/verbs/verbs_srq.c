@@ -31,7 +31,7 @@ verbs_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf)
 		free(srq);
 		return verbs_fail(err);
 	}
-	srq->base.fast = &plx_verbs_fast;
+	srq->base.fast = verbs_fast;
 	/* As granted; a provider that leaves the structure alone grants what was asked. */
 	srq->base.depth = attr.attr.max_wr;
 	srq->base.recv_sge = attr.attr.max_sge;
@@ -77,5 +77,5 @@ verbs_srq_query(struct plx_srq *base, struct plx_srq_attr *to)
 struct ibv_srq *
 plx_verbs_srq(const struct plx_srq *srq)
 {
-	return srq->fast == &plx_verbs_fast ? plx_verbs_to_srq(srq)->ibv : NULL;
+	return verbs_made(srq->dev) ? plx_verbs_to_srq(srq)->ibv : NULL;
 }
