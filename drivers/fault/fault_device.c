@@ -164,7 +164,6 @@ plx_fault_wrap(struct plx_device *inner, const char *script)
 	snprintf(name, sizeof(name), "fault:%s", plx_device_name(inner));
 	plx_device_init(&dev->base, &fault_driver, name);
 	dev->base.caps = *plx_device_caps(inner);
-	dev->inner = inner;
 	return &dev->base;
 }
 
@@ -186,7 +185,7 @@ plx_fault_set_hook(struct plx_device *base, plx_fault_hook_t hook, void *arg)
 
 static const char *const stat_names[] = {"cqes", "made", "given", "dropped", "duplicated", "replayed", "held", "swapped",
 	"waiting", "discarded", "errors", "garbled", "poisoned", "failed_posts", "denied", "lost", "flushed",
-	"swallowed", "failed_verbs", "delayed", "events", "raised"};
+	"swallowed", "failed_verbs", "delayed", "events", "raised", "overrun"};
 
 #define NB_STATS (sizeof(struct plx_fault_stats) / sizeof(uint64_t))
 

@@ -71,14 +71,15 @@ wake_update(struct fault_device *dev)
 		(void)!read(dev->wake_fd, &n, sizeof(n));
 }
 
-/** Locked. More than there is room for are lost, as a device's own would be. */
-static void
+/** Locked. Whether there was room. */
+static bool
 event_put(struct fault_device *dev, const struct plx_event *event, uint64_t due)
 {
 	if (dev->nb_events == FAULT_EVENTS_MAX)
-		return;
+		return false;
 	dev->events[dev->nb_events++] = (struct fault_event){.event = *event, .due = due};
 	wake_update(dev);
+	return true;
 }
 
 /** Locked. The first that is due. */
@@ -134,7 +135,7 @@ our_id(const struct fault_device *dev, uint64_t id)
 	return link == NULL ? 0 : *link->id;
 }
 
-/** Through the rules. Locked. */
+/** Through the rules. Locked, and there is room for two. */
 static void
 event_pass(struct fault_device *dev, struct plx_event *event)
 {
@@ -164,13 +165,14 @@ fault_event_next(struct plx_device *base, struct plx_event *event)
 {
 	struct fault_device *dev = fault_device(base);
 	struct plx_event inner;
-	int got;
+	int got = 0;
 
 	if (dev->event_fd < 0)
 		return -ENOTSUP;
 	pthread_mutex_lock(&dev->lock);
 	dev->looks++;
-	while ((got = plx_device_next_event(dev->inner, &inner)) > 0)
+	/* The others wait where they are: no event of the device is lost here. */
+	while (dev->nb_events + 2 <= FAULT_EVENTS_MAX && (got = plx_device_next_event(dev->inner, &inner)) > 0)
 		event_pass(dev, &inner);
 	got = got < 0 ? got : event_take(dev, event);
 	pthread_mutex_unlock(&dev->lock);
@@ -199,9 +201,8 @@ fault_event_raise(struct fault_device *dev, uint32_t types, uint64_t object)
 		if (!(1u << rule->event & FAULT_EVENTS_OF_NONE))
 			event.object = object;
 		event.port = rule->event == PLX_EVENT_PORT_DOWN || rule->event == PLX_EVENT_PORT_UP;
-		fault_count(&dev->stats.raised, 1);
 		pthread_mutex_lock(&dev->lock);
-		event_put(dev, &event, 0);
+		fault_count(event_put(dev, &event, 0) ? &dev->stats.raised : &dev->stats.overrun, 1);
 		pthread_mutex_unlock(&dev->lock);
 	}
 }

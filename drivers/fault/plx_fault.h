@@ -27,7 +27,8 @@
  *      dev = plx_fault_wrap(plx_device_open("loopback0"), "drop cqe 1/1000; hold cqe 32");
  *
  * Threads: as any device. A CQ's waiting completions are its owner's; what the rules count over the device is
- * atomic. Posting and polling allocate nothing, and take no lock but where a script takes a QP to ERR.
+ * atomic. Posting and polling allocate nothing. They take a lock where a script takes a QP to ERR or raises an event, which is
+ * a system call too; and where it has `in_err`, each post of a WR asks the inner device for the QP's state, which is one on verbs.
  *
  * @since 0.1
  */
@@ -82,6 +83,7 @@ struct plx_fault_stats {
 	uint64_t delayed;      /**< `delay`: control verbs */
 	uint64_t events;       /**< `event`: async events dropped, doubled or held back */
 	uint64_t raised;       /**< `raise`: async events made up */
+	uint64_t overrun;      /**< `raise`: and those for which there was no room, since 64 waited to be read */
 };
 
 /** Fill @p stats, from any thread. -EINVAL: @p dev is no wrapper. */

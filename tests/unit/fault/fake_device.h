@@ -40,7 +40,7 @@ struct fake_device {
 	struct fake_qp *qps[4];
 	uint32_t nb_cqs_made, nb_qps_made;
 	int event_fd; /* -1: it tells of no events */
-	struct plx_event events[8];
+	struct plx_event events[80];
 	uint32_t nb_events;
 };
 

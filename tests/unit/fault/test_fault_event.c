@@ -188,6 +188,39 @@ raised_device_fatal_loses_the_device(void **state)
 	assert_true(plx_device_is_lost(dev));
 }
 
+#define ROOM 64 /* for events that wait to be read, plx_fault.h says */
+
+static void
+raised_events_without_room_are_counted_as_lost(void **state)
+{
+	struct plx_fault_stats stats;
+
+	open_script("raise qp_fatal 1/1");
+	send(ROOM + 6);
+	assert_int_equal(plx_fault_stats(dev, &stats), 0);
+	assert_int_equal(stats.raised, ROOM);
+	assert_int_equal(stats.overrun, 6);
+	for (unsigned int i = 0; i < ROOM; i++)
+		expect_event(PLX_EVENT_QP_FATAL, qp->id);
+	expect_no_event();
+	send(1);
+	expect_event(PLX_EVENT_QP_FATAL, qp->id);
+}
+
+static void
+events_of_the_device_wait_for_room(void **state)
+{
+	open_script("event last_wqe 1/2 twice");
+	for (unsigned int i = 0; i < ROOM + 6; i++)
+		fake_raise(fake, PLX_EVENT_LAST_WQE, fake->qps[0]->base.id);
+	for (unsigned int i = 0; i < (ROOM + 6) / 2 * 3; i++) {
+		assert_true(readable());
+		expect_event(PLX_EVENT_LAST_WQE, qp->id);
+	}
+	expect_no_event();
+	assert_false(readable());
+}
+
 static void
 device_without_events_stays_without(void **state)
 {
@@ -211,6 +244,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(late_event_comes_at_its_look_and_no_earlier),
 	TEST(raised_event_names_what_was_at_work),
 	TEST(raised_device_fatal_loses_the_device),
+	TEST(raised_events_without_room_are_counted_as_lost),
+	TEST(events_of_the_device_wait_for_room),
 	cmocka_unit_test(device_without_events_stays_without),
 };
 
