@@ -180,6 +180,16 @@ conf_defaults(struct plx_recv_pool *pool)
 }
 
 static int
+arm_make(struct plx_recv_pool *pool)
+{
+	pool->arm = rte_zmalloc("plx_recv_pool", sizeof(*pool->arm), 0);
+	if (pool->arm == NULL)
+		return -ENOMEM;
+	pool->arm->pool = pool;
+	return 0;
+}
+
+static int
 srq_unmake(struct plx_recv_pool *pool)
 {
 	return pool->srq == NULL ? 0 : plx_control_sync(pool->group->control, control_unmake, pool);
@@ -190,6 +200,7 @@ static void
 pool_free(struct plx_recv_pool *pool)
 {
 	ops_unmake(pool);
+	recv_pool_arm_free(pool);
 	cqes_release(pool);
 	plx_op_shared_fini(&pool->shared);
 	rte_free(pool);
@@ -213,7 +224,9 @@ plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 	pool->conf = *conf;
 	pool->group = conf->group;
 	conf_defaults(pool);
-	err = plx_op_shared_init(&pool->shared, pool->conf.max_conns, recv_pool_message_when_low);
+	err = arm_make(pool);
+	if (err == 0)
+		err = plx_op_shared_init(&pool->shared, pool->conf.max_conns, recv_pool_message_when_low);
 	if (err == 0)
 		err = srq_make(pool);
 	if (err == 0)
@@ -262,7 +275,7 @@ plx_recv_pool_destroy(struct plx_recv_pool *pool)
 	nb_conns = pool->nb_conns;
 	pthread_mutex_unlock(&pool->group->lock);
 	held = nb_held(pool);
-	if (nb_conns != 0 || held != 0 || pool->arming) {
+	if (nb_conns != 0 || held != 0) {
 		PLX_LOG(ERR, "receive pool %s: %u connections use it, %u ops are held", pool->conf.name, nb_conns, held);
 		return -EBUSY;
 	}

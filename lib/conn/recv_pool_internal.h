@@ -25,6 +25,12 @@ struct recv_pool_dead {
 	uint32_t nb_held;
 };
 
+/** Arming the limit, on its way: it may outlive the pool, which then forgets it. */
+struct recv_pool_arm {
+	struct plx_control_req req;
+	struct plx_recv_pool *pool; /**< NULL: gone; the answer frees this */
+};
+
 /** A receive pool. */
 struct plx_recv_pool {
 	struct plx_recv_pool_conf conf;
@@ -48,7 +54,7 @@ struct plx_recv_pool {
 	bool retry;		    /**< the device refused the last post to the SRQ */
 	bool arming;		    /**< the control thread is at it */
 	bool to_arm;		    /**< the event came: the limit is armed again once there are enough */
-	struct plx_control_req arm;
+	struct recv_pool_arm *arm;
 	struct plx_recv_pool_stats stats;
 	struct plx_op_shared shared; /**< without an SRQ each QP's nb_held are those that it has, posted or held */
 
@@ -118,6 +124,8 @@ void recv_pool_refill(struct plx_recv_pool *pool);
 void recv_pool_arm_if_due(struct plx_recv_pool *pool);
 /** Act on the limit event, if it came. */
 void recv_pool_heed_limit(struct plx_recv_pool *pool);
+/** The pool goes, and its SRQ is gone. */
+void recv_pool_arm_free(struct plx_recv_pool *pool);
 /** Under the lock: what is kept goes to who lacks some, the first first. */
 void recv_pool_serve_lacking(struct plx_recv_pool *pool);
 /** A message came and few receives are left, or nobody knows from whom. Whether it is delivered. */

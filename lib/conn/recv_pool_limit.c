@@ -3,6 +3,8 @@
  */
 #include "recv_pool_internal.h"
 
+#include <rte_malloc.h>
+
 #include "plx_log.h"
 #include "plx_srq.h"
 
@@ -13,12 +15,13 @@
  *      control thread      event --> told                    plx_srq_arm()
  *                                     |                        ^       |
  *      owner               heed: to_arm, refill --enough?--> arming    '--> arming is over; to_arm again?
+ *                                                                           The pool is gone by then: arm is freed
  */
 
 static int
 control_arm(struct plx_control_req *req)
 {
-	struct plx_recv_pool *pool = plx_container_of(req, struct plx_recv_pool, arm);
+	const struct plx_recv_pool *pool = plx_container_of(req, struct recv_pool_arm, req)->pool;
 
 	return plx_srq_arm(pool->srq, pool->limit);
 }
@@ -26,8 +29,13 @@ control_arm(struct plx_control_req *req)
 static void
 arm_done(struct plx_control_req *req)
 {
-	struct plx_recv_pool *pool = plx_container_of(req, struct plx_recv_pool, arm);
+	struct recv_pool_arm *arm = plx_container_of(req, struct recv_pool_arm, req);
+	struct plx_recv_pool *pool = arm->pool;
 
+	if (pool == NULL) {
+		rte_free(arm);
+		return;
+	}
 	pool->arming = false;
 	if (req->result != 0)
 		PLX_LOG(WARNING, "receive pool %s: its limit of %u is not armed: error %d; it is filled by count alone",
@@ -40,12 +48,21 @@ recv_pool_arm_if_due(struct plx_recv_pool *pool)
 {
 	if (!pool->to_arm || pool->arming || recv_pool_posted(pool) < pool->limit)
 		return;
-	pool->arm.fn = control_arm;
-	pool->arm.done = arm_done;
-	if (plx_control_submit(pool->group->control, &pool->arm) != 0)
+	pool->arm->req.fn = control_arm;
+	pool->arm->req.done = arm_done;
+	if (plx_control_submit(pool->group->control, &pool->arm->req) != 0)
 		return; /* its queue is full: with the next op that comes back */
 	pool->arming = true;
 	pool->to_arm = false;
+}
+
+void
+recv_pool_arm_free(struct plx_recv_pool *pool)
+{
+	if (pool->arming)
+		pool->arm->pool = NULL; /* the control thread is done with it, in front of destroying the SRQ */
+	else
+		rte_free(pool->arm);
 }
 
 bool

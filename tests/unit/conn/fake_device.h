@@ -60,6 +60,7 @@ struct fake_device {
 	struct plx_qp_cap grant_more; /**< granted beyond what was asked for */
 	bool fail_limits, fail_create, fail_port, fail_to_error; /**< with -EIO */
 	unsigned int fail_destroys;	 /**< atomic: so many attempts fail, with -EIO */
+	unsigned int fail_srq_destroys;	 /**< likewise, not atomic */
 	unsigned int nb_destroy_tries; /**< atomic */
 	int event_fd;			 /**< 0: it has no events */
 	int event_err;			 /**< every read of an event fails with it */

@@ -3,6 +3,7 @@
  */
 #include "fake_device.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /**
@@ -96,6 +97,12 @@ fake_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf)
 int
 fake_srq_destroy(struct plx_srq *srq)
 {
+	struct fake_device *dev = plx_container_of(srq->dev, struct fake_device, base);
+
+	if (dev->fail_srq_destroys != 0) {
+		dev->fail_srq_destroys--;
+		return -EIO;
+	}
 	free(fake_srq(srq));
 	return 0;
 }

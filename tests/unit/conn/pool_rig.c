@@ -20,7 +20,8 @@ pool_try(struct rig *rig, const struct plx_recv_pool_conf *conf)
 {
 	struct plx_recv_pool_conf c = *conf;
 
-	c.name = "rig";
+	if (c.name == NULL)
+		c.name = "rig";
 	c.group = rig->group;
 	c.pd = rig->pd;
 	c.buf_len = 64;
@@ -41,6 +42,25 @@ pool_break(struct rig *rig)
 	assert_int_equal(rig->hand.nb, 0);
 	assert_int_equal(plx_recv_pool_destroy(rig->recv_pool), 0);
 	rig->recv_pool = NULL;
+}
+
+void
+pool_messages(struct rig *rig, struct plx_conn *conn, unsigned int n)
+{
+	unsigned int before = rig->hand.nb;
+
+	for (unsigned int i = 0; i < n; i++)
+		assert_true(fake_arrive(conn->qp, PLX_ST_SUCCESS));
+	rig_turn(rig);
+	assert_int_equal(rig->hand.nb, before + n);
+}
+
+uint32_t
+pool_posted_on(const struct plx_conn *conn)
+{
+	const struct fake_queue *q = &fake_qp(conn->qp)->rq;
+
+	return q->head - q->tail;
 }
 
 void

@@ -19,6 +19,10 @@ void pool_make(struct rig *rig, const struct plx_recv_pool_conf *conf);
 /** All is given back, no connection is left: it goes. */
 void pool_break(struct rig *rig);
 
+/** @p n messages for @p conn, on an SRQ; all come. */
+void pool_messages(struct rig *rig, struct plx_conn *conn, unsigned int n);
+/** Receives on @p conn's own queue. */
+uint32_t pool_posted_on(const struct plx_conn *conn);
 /** Give the first @p n back, on the owner. */
 void pool_give(struct rig *rig, unsigned int n);
 struct plx_recv_pool_stats pool_stats(const struct rig *rig);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) The Pollux authors
+ */
+#include <errno.h>
+
+#include <rte_errno.h>
+
+#include "interpose.h"
+#include "pool_rig.h"
+#include "recv_pool_internal.h"
+
+/**
+ * @file
+ * Connections of a receive pool on the fake device: how they come and go, and which of them gets receives of its own first.
+ */
+
+static struct rig rig;
+
+static int
+make(void **state)
+{
+	rig_make(&rig, &(struct rig_conf){0});
+	return 0;
+}
+
+static int
+unmake(void **state)
+{
+	interpose_fail_alloc_at = 0;
+	rig_break(&rig);
+	return 0;
+}
+
+static void
+no_connection(int code)
+{
+	uint32_t reserved = rig.cq->reserved;
+
+	assert_null(rig_conn(&rig, 4, OWNER, false));
+	assert_int_equal(rte_errno, code);
+	assert_int_equal(rig.cq->reserved, reserved);
+	assert_int_equal(plx_conn_group_nb_conns(rig.group), 0);
+}
+
+static void
+a_connection_of_a_pool_whose_making_fails_leaves_nothing(void **state)
+{
+	for (int srq = 0; srq < 2; srq++) {
+		struct plx_conn *conn;
+
+		pool_make(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 4, .no_srq = srq == 0, .per_conn = 4, .max_conns = 1});
+		rig.dev->fail_port = true;
+		no_connection(ENOENT);
+		rig.dev->fail_port = false;
+		for (unsigned int k = 1; k <= 3; k++) { /* the connection, its send and its receive queue */
+			interpose_fail_alloc_at = k;
+			no_connection(ENOMEM);
+		}
+		interpose_fail_alloc_at = 0;
+		assert_non_null(conn = rig_conn(&rig, 4, OWNER, true)); /* the place of the only one is free */
+		rig_close(&rig, conn);
+		pool_break(&rig);
+	}
+}
+
+/** Each of its receives comes back flushed, and who lacks some is looked for each time. */
+static void
+a_connection_that_closes_lacks_nothing(void **state)
+{
+	struct plx_conn *conns[4];
+	unsigned int nb_closed = 0;
+
+	pool_make(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 16, .no_srq = true, .per_conn = 4, .max_conns = 4});
+	for (unsigned int i = 0; i < 4; i++)
+		conns[i] = rig_conn(&rig, 4, OWNER, true);
+	fake_complete(conns[0]->qp, true, 4, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(plx_conn_close(conns[1]), 0); /* four come back */
+	rig_turns_until_closed(&rig, ++nb_closed);
+	conns[1] = rig_conn(&rig, 4, OWNER, true); /* which this one has then */
+	rig_turn(&rig);
+	assert_int_equal(pool_stats(&rig).unposted, 0);
+	assert_int_equal(plx_conn_close(conns[0]), 0); /* its four are held */
+	rig_turns_until_closed(&rig, ++nb_closed);
+	conns[0] = rig_conn(&rig, 4, OWNER, true);
+	assert_int_equal(rig.recv_pool->nb_lacking, 1);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(plx_conn_close(conns[i]), 0);
+	while (rig.nb_closed < nb_closed + 4) {
+		rig_turn(&rig);
+		assert_true(rig.recv_pool->nb_lacking <= 1);
+		if (pool_stats(&rig).unposted != 0)
+			assert_int_equal(rig.recv_pool->nb_lacking, 0);
+	}
+	pool_give(&rig, 4);
+	pool_break(&rig);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
+static const struct CMUnitTest tests[] = {
+	CASE(a_connection_of_a_pool_whose_making_fails_leaves_nothing),
+	CASE(a_connection_that_closes_lacks_nothing),
+};
+
+PLX_TEST_SUITE(conn, recv_pool_conns, tests, .lcores = 3);
