@@ -105,6 +105,7 @@ plx_conn_group_destroy(struct plx_conn_group *group)
 	}
 	if (group->turning)
 		return -EBUSY;
+	recv_pools_bury(group);
 	if (!LIST_EMPTY(&group->pools)) {
 		PLX_LOG(ERR, "connection group %s: it has receive pools", group->name);
 		return -EBUSY;

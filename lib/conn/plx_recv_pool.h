@@ -81,7 +81,8 @@ struct plx_recv_pool_stats {
 /**
  * Make a pool, fill its SRQ, reserve its CQEs (the depth). NULL with rte_errno: EINVAL (logged) a field is missing, of another device
  * or too large; ENOSPC its CQEs do not fit; EAGAIN the dispatcher's pool has not as many ops; ENOMEM; EDEADLK on the control
- * thread; or what registering memory, plx_srq_create(), the first posts to the SRQ or plx_srq_arm() say. Not on a polling lcore.
+ * thread; or what registering memory, plx_srq_create(), the first posts to the SRQ or plx_srq_arm() say. If then its SRQ
+ * cannot be destroyed (logged) its ops and buffers stay until plx_conn_group_destroy() can. Not on a polling lcore.
  */
 struct plx_recv_pool *plx_recv_pool_create(const struct plx_recv_pool_conf *conf);
 

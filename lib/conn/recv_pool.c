@@ -19,6 +19,8 @@
  *      create:  SRQ, CQEs --> ops with a buffer each --> filled, armed --> in its group's list, where events find it
  *      destroy: refused while connections use it or an op is neither posted nor unposted
  *
+ * A create that fails, and then cannot destroy the SRQ, leaves the pool in the list, for the group's destroy to try again.
+ *
  * What it does in between: recv_pool_fill.c, recv_pool_limit.c, recv_pool_back.c, recv_pool_conns.c.
  */
 
@@ -206,6 +208,15 @@ pool_free(struct plx_recv_pool *pool)
 	rte_free(pool);
 }
 
+/** From here on events find it. */
+static void
+group_add(struct plx_recv_pool *pool)
+{
+	pthread_mutex_lock(&pool->group->lock);
+	LIST_INSERT_HEAD(&pool->group->pools, pool, in_group);
+	pthread_mutex_unlock(&pool->group->lock);
+}
+
 struct plx_recv_pool *
 plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 {
@@ -244,14 +255,17 @@ plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 	}
 	if (err != 0)
 		goto fail;
-	pthread_mutex_lock(&pool->group->lock);
-	LIST_INSERT_HEAD(&pool->group->pools, pool, in_group);
-	pthread_mutex_unlock(&pool->group->lock);
+	group_add(pool);
 	return pool;
 
 fail:
-	srq_unmake(pool);
-	pool_free(pool);
+	if (srq_unmake(pool) == 0) {
+		pool_free(pool);
+	} else { /* the device may write into its buffers yet */
+		pool->unmade = true;
+		pool->retry = false;
+		group_add(pool);
+	}
 	rte_errno = -err;
 	return NULL;
 }
@@ -287,6 +301,18 @@ plx_recv_pool_destroy(struct plx_recv_pool *pool)
 	pthread_mutex_unlock(&pool->group->lock);
 	pool_free(pool);
 	return 0;
+}
+
+void
+recv_pools_bury(struct plx_conn_group *group)
+{
+	struct plx_recv_pool *pool = LIST_FIRST(&group->pools), *next;
+
+	for (; pool != NULL; pool = next) {
+		next = LIST_NEXT(pool, in_group);
+		if (pool->unmade)
+			plx_recv_pool_destroy(pool);
+	}
 }
 
 void

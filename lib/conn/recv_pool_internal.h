@@ -45,6 +45,7 @@ struct plx_recv_pool {
 	uint32_t nb_conns;	    /**< under the group's lock */
 	uint32_t told;		    /**< atomic: the limit event came */
 	LIST_ENTRY(plx_recv_pool) in_group;
+	bool unmade;		    /**< it was not made after all, and its SRQ could not be destroyed: it goes with the group */
 
 	/* The owner's. */
 	struct plx_op **unposted;   /**< a stack */
@@ -85,6 +86,9 @@ bool recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num);
 int recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn);
 /** All completions of @p conn's QP, which has or had number @p qp_num, have been seen. */
 void recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn, uint32_t qp_num);
+
+/** @p group is about to go: try again to destroy what is left of pools that were not made. */
+void recv_pools_bury(struct plx_conn_group *group);
 
 /* ---- among the pool's own files ---- */
 

@@ -62,6 +62,25 @@ a_pool_goes_while_its_limit_is_being_armed(void **state)
 }
 
 static void
+a_pool_that_is_not_made_goes_with_its_group_if_its_queue_does_not(void **state)
+{
+	const struct plx_conn_group_conf conf = {.name = "rig", .dispatcher = rig.d, .cq = rig.cq, .control = rig.control};
+
+	rig.dev->fail_post_at = 3;
+	rig.dev->fail_post_errno = -EIO;
+	rig.dev->fail_srq_destroys = 2;
+	assert_null(pool_try(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 8}));
+	assert_int_equal(rte_errno, EIO);
+	rig_turn(&rig);
+	assert_int_equal(plx_op_pool_in_use(rig.d->pool), 8); /* the device may write there yet */
+	assert_int_equal(plx_conn_group_destroy(rig.group), -EBUSY);
+	assert_int_equal(plx_op_pool_in_use(rig.d->pool), 8);
+	assert_int_equal(plx_conn_group_destroy(rig.group), 0);
+	assert_int_equal(plx_op_pool_in_use(rig.d->pool), 0);
+	assert_non_null(rig.group = plx_conn_group_create(&conf));
+}
+
+static void
 a_pool_whose_cqes_do_not_fit_leaves_none_reserved(void **state)
 {
 	assert_null(pool_try(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 8, .depth = 1025}));
@@ -73,6 +92,7 @@ a_pool_whose_cqes_do_not_fit_leaves_none_reserved(void **state)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_pool_goes_while_its_limit_is_being_armed),
+	CASE(a_pool_that_is_not_made_goes_with_its_group_if_its_queue_does_not),
 	CASE(a_pool_whose_cqes_do_not_fit_leaves_none_reserved),
 };
 
