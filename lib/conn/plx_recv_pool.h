@@ -43,7 +43,7 @@ struct plx_recv_pool;
 
 /** What a pool is made of. */
 struct plx_recv_pool_conf {
-	const char *name;
+	const char *name; /**< copied, up to 31 characters */
 	struct plx_conn_group *group; /**< of all its connections; its dispatcher's pool gives the ops */
 	struct plx_pd *pd;
 	uint32_t nb_recvs;  /**< ops with buffers in all; held or posted */

@@ -4,6 +4,7 @@
 #include "recv_pool_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include <rte_errno.h>
 #include <rte_malloc.h>
@@ -233,6 +234,8 @@ plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 		return NULL;
 	}
 	pool->conf = *conf;
+	snprintf(pool->name, sizeof(pool->name), "%s", conf->name);
+	pool->conf.name = pool->name;
 	pool->group = conf->group;
 	conf_defaults(pool);
 	err = arm_make(pool);

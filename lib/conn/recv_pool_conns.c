@@ -92,17 +92,19 @@ int
 recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn)
 {
 	uint32_t fit = pool->srq != NULL ? pool->conf.max_conns : RTE_MIN(pool->conf.max_conns, pool->nb_ops / pool->depth);
+	uint32_t nb_conns;
 	int err = -ENOSPC;
 
 	pthread_mutex_lock(&pool->group->lock);
-	if (pool->nb_conns < fit)
+	nb_conns = pool->nb_conns;
+	if (nb_conns < fit)
 		err = plx_op_shared_join(&pool->shared, conn->qp->qp_num, &conn->rq, conn->home);
 	if (err == 0)
 		pool->nb_conns++;
 	pthread_mutex_unlock(&pool->group->lock);
 	if (err != 0)
 		PLX_LOG(ERR, "receive pool %s: %u of %u connections, and one more does not fit (%u receives, each takes %u)",
-			pool->conf.name, pool->nb_conns, fit, pool->nb_ops, pool->srq != NULL ? 0 : pool->depth);
+			pool->conf.name, nb_conns, fit, pool->nb_ops, pool->srq != NULL ? 0 : pool->depth);
 	return err;
 }
 

@@ -33,7 +33,8 @@ struct recv_pool_arm {
 
 /** A receive pool. */
 struct plx_recv_pool {
-	struct plx_recv_pool_conf conf;
+	struct plx_recv_pool_conf conf; /**< its name is the one below */
+	char name[32];
 	struct plx_conn_group *group;
 	struct plx_srq *srq;	    /**< NULL: receives of each QP's own */
 	uint32_t limit;		    /**< of the event; 0: refill goes by count alone */

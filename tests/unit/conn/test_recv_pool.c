@@ -89,11 +89,24 @@ a_pool_whose_cqes_do_not_fit_leaves_none_reserved(void **state)
 	assert_int_equal(plx_op_pool_in_use(rig.d->pool), 0);
 }
 
+static void
+a_pool_keeps_a_name_of_its_own(void **state)
+{
+	char name[] = "mine";
+	struct plx_recv_pool_conf conf = {.name = name, .nb_recvs = 1};
+
+	pool_make(&rig, &conf);
+	name[0] = 'l';
+	assert_string_equal(rig.recv_pool->conf.name, "mine");
+	pool_break(&rig);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_pool_goes_while_its_limit_is_being_armed),
 	CASE(a_pool_that_is_not_made_goes_with_its_group_if_its_queue_does_not),
 	CASE(a_pool_whose_cqes_do_not_fit_leaves_none_reserved),
+	CASE(a_pool_keeps_a_name_of_its_own),
 };
 
 PLX_TEST_SUITE(conn, recv_pool, tests, .lcores = 3);
