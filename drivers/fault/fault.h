@@ -238,7 +238,7 @@ int fault_srq_query(struct plx_srq *srq, struct plx_srq_attr *attr);
 	(1u << PLX_EVENT_QP_FATAL | 1u << PLX_EVENT_LAST_WQE | 1u << PLX_EVENT_PORT_DOWN | 1u << PLX_EVENT_PORT_UP |  \
 		1u << PLX_EVENT_DEVICE_FATAL)
 #define FAULT_EVENTS_OF_POLL (1u << PLX_EVENT_CQ_ERROR)
-#define FAULT_EVENTS_OF_SRQ  (1u << PLX_EVENT_SRQ_LIMIT)
+#define FAULT_EVENTS_OF_SRQ  (1u << PLX_EVENT_SRQ_LIMIT | 1u << PLX_EVENT_SRQ_ERROR)
 #define FAULT_EVENTS_OF_NONE (1u << PLX_EVENT_PORT_DOWN | 1u << PLX_EVENT_PORT_UP | 1u << PLX_EVENT_DEVICE_FATAL)
 int fault_event_init(struct fault_device *dev);
 void fault_event_fini(struct fault_device *dev);

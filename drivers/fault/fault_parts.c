@@ -320,11 +320,11 @@ int
 fault_part_event(struct fault_parser *p, struct fault_rule *rule)
 {
 	static const char *const types[] = { /* as enum plx_event_type */
-		"cq_error", "qp_fatal", "last_wqe", "srq_limit", "port_down", "port_up", "device_fatal", NULL};
+		"cq_error", "qp_fatal", "last_wqe", "srq_limit", "srq_error", "port_down", "port_up", "device_fatal", NULL};
 	int i = fault_word_choice(p, types);
 
 	if (i < 0)
-		return fault_expected(p, "cq_error, qp_fatal, last_wqe, srq_limit, port_down, port_up or device_fatal");
+		return fault_expected(p, "cq_error, qp_fatal, last_wqe, srq_limit, srq_error, port_down, port_up or device_fatal");
 	rule->event = (uint32_t)i;
 	return 0;
 }

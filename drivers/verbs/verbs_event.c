@@ -17,13 +17,14 @@
 int
 verbs_event_init(struct verbs_device *dev)
 {
-	int fd = dev->ctx->async_fd, flags = fcntl(fd, F_GETFL);
+	int fd = dev->ctx->async_fd, flags = fcntl(fd, F_GETFL), err;
 
 	if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)
 		return 0;
+	err = errno;
 	PLX_LOG(ERR, "device %s: its file of async events stays blocking: %s", ibv_get_device_name(dev->ctx->device),
-		strerror(errno));
-	return errno;
+		strerror(err));
+	return err;
 }
 
 int
@@ -80,6 +81,7 @@ event_fill(struct plx_event *to, const struct ibv_async_event *from)
 		to->object = srq_id(from->element.srq);
 		break;
 	case IBV_EVENT_SRQ_ERR:
+		to->type = PLX_EVENT_SRQ_ERROR;
 		to->object = srq_id(from->element.srq);
 		break;
 	case IBV_EVENT_PORT_ACTIVE:
@@ -90,8 +92,14 @@ event_fill(struct plx_event *to, const struct ibv_async_event *from)
 	case IBV_EVENT_DEVICE_FATAL:
 		to->type = PLX_EVENT_DEVICE_FATAL;
 		break;
-	default: /* LID, P_Key, SM, GID changes, ... */
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
 		to->port = from->element.port_num;
+		break;
+	default: /* what its element is nobody knows */
 		break;
 	}
 }

@@ -99,7 +99,7 @@ count(uint64_t *counter)
 static bool
 has_object(const struct plx_event *event)
 {
-	return event->type <= PLX_EVENT_SRQ_LIMIT;
+	return event->type <= PLX_EVENT_SRQ_ERROR;
 }
 
 static void

@@ -34,8 +34,8 @@ device_destroyed(const struct plx_device *dev, int err)
 const char *
 plx_event_name(unsigned int type)
 {
-	static const char *const names[] = {"CQ error", "QP fatal", "last WQE reached", "SRQ limit reached", "port down",
-		"port up", "device fatal", "other"};
+	static const char *const names[] = {"CQ error", "QP fatal", "last WQE reached", "SRQ limit reached", "SRQ error",
+		"port down", "port up", "device fatal", "other"};
 
 	return type < PLX_NB_EVENTS ? names[type] : "unknown";
 }

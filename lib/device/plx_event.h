@@ -36,6 +36,7 @@ enum plx_event_type {
 	PLX_EVENT_QP_FATAL,	/**< the QP is in ERR for a reason that no completion tells */
 	PLX_EVENT_LAST_WQE,	/**< a QP in ERR takes no more receives from its SRQ (IBA 11.6.3.4) */
 	PLX_EVENT_SRQ_LIMIT,	/**< fewer receives than the limit are left; it is disarmed now */
+	PLX_EVENT_SRQ_ERROR,	/**< the SRQ is in error: no QP gets a receive from it any more */
 	PLX_EVENT_PORT_DOWN,
 	PLX_EVENT_PORT_UP,
 	PLX_EVENT_DEVICE_FATAL, /**< the device is lost, and everything on it */

@@ -180,7 +180,7 @@ blank_rules_and_spaces_are_nothing(void **state)
 #define OBJECT "cqe, ok, err, send or recv"
 #define WHICH "N, N..M, N.. or 1/N (1 to 1000000000)"
 #define ERRNOS "ENOMEM, EINVAL, EAGAIN, EIO, ENOSPC, EPERM, EBUSY or ENOTSUP"
-#define EVENTS "cq_error, qp_fatal, last_wqe, srq_limit, port_down, port_up or device_fatal"
+#define EVENTS "cq_error, qp_fatal, last_wqe, srq_limit, srq_error, port_down, port_up or device_fatal"
 #define END	"the end of the rule"
 
 static void
