@@ -96,10 +96,140 @@ a_connection_that_closes_lacks_nothing(void **state)
 	pool_break(&rig);
 }
 
+static const struct plx_recv_pool_conf two_of_four = {.nb_recvs = 8, .no_srq = true, .per_conn = 4, .max_conns = 2};
+
+/** A connection whose receives are all with the application closes: @p n more lack theirs then, and are returned. */
+static void
+lacking_all(struct plx_conn **conns, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		conns[i] = rig_conn(&rig, 4, OWNER, true);
+		assert_int_equal(pool_posted_on(conns[i]), 4);
+		fake_complete(conns[i]->qp, true, 4, PLX_ST_SUCCESS);
+		rig_turn(&rig);
+	}
+	assert_int_equal(rig.hand.nb, 4 * n);
+	for (unsigned int i = 0; i < n; i++)
+		rig_close(&rig, conns[i]);
+	for (unsigned int i = 0; i < n; i++) {
+		conns[i] = rig_conn(&rig, 4, OWNER, true);
+		assert_int_equal(pool_posted_on(conns[i]), 0);
+	}
+}
+
+static void
+close_all(struct plx_conn **conns, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		rig_close(&rig, conns[i]);
+	pool_break(&rig);
+}
+
+static void
+who_lacks_receives_first_gets_them_first(void **state)
+{
+	struct plx_conn *conns[2];
+
+	pool_make(&rig, &two_of_four);
+	lacking_all(conns, 2);
+	pool_give(&rig, 3);
+	assert_int_equal(pool_posted_on(conns[0]), 3);
+	assert_int_equal(pool_posted_on(conns[1]), 0);
+	pool_give(&rig, 3);
+	assert_int_equal(pool_posted_on(conns[0]), 4);
+	assert_int_equal(pool_posted_on(conns[1]), 2);
+	pool_give(&rig, 2);
+	assert_int_equal(pool_posted_on(conns[1]), 4);
+	assert_int_equal(rig.recv_pool->nb_lacking, 0);
+	close_all(conns, 2);
+}
+
+static void
+who_goes_while_it_lacks_receives_is_forgotten(void **state)
+{
+	struct plx_conn *conns[2];
+
+	pool_make(&rig, &two_of_four);
+	lacking_all(conns, 2);
+	rig_close(&rig, conns[0]);
+	assert_int_equal(rig.recv_pool->nb_lacking, 1);
+	pool_give(&rig, 8);
+	assert_int_equal(pool_posted_on(conns[1]), 4);
+	assert_int_equal(pool_stats(&rig).unposted, 4);
+	close_all(&conns[1], 1);
+}
+
+static void
+there_are_no_more_connections_than_receives_for_them(void **state)
+{
+	struct plx_conn *conns[2];
+
+	pool_make(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 11, .no_srq = true, .per_conn = 4, .max_conns = 8});
+	for (unsigned int i = 0; i < 2; i++)
+		conns[i] = rig_conn(&rig, 4, OWNER, true);
+	assert_null(rig_conn(&rig, 4, OWNER, true));
+	assert_int_equal(rte_errno, ENOSPC);
+	rig_close(&rig, conns[0]);
+	assert_int_equal(pool_stats(&rig).unposted, 7); /* three that nobody gets, four that were flushed */
+	conns[0] = rig_conn(&rig, 4, OWNER, true);
+	assert_int_equal(pool_posted_on(conns[0]), 4);
+	close_all(conns, 2);
+}
+
+static void
+a_connection_that_is_made_elsewhere_gets_its_receives_in_the_owners_turn(void **state)
+{
+	struct plx_conn *conn;
+
+	pool_make(&rig, &two_of_four);
+	plx_test_as_lcore(WORKER);
+	conn = rig_conn(&rig, 4, OWNER, true);
+	plx_test_as_lcore(OWNER);
+	assert_int_equal(pool_posted_on(conn), 0);
+	rig_turn(&rig);
+	assert_int_equal(pool_posted_on(conn), 4);
+	close_all(&conn, 1);
+}
+
+/** The device numbers its QPs anew: which of the two a message that comes back was for nobody could say. */
+static void
+a_number_is_not_anothers_while_messages_of_its_last_bearer_are_held(void **state)
+{
+	for (int srq = 0; srq < 2; srq++) {
+		struct plx_recv_pool_conf conf = two_of_four;
+		struct plx_conn *conn;
+
+		conf.no_srq = srq == 0;
+		rig.dev->next_qp_num = 500;
+		pool_make(&rig, &conf);
+		conn = rig_conn(&rig, 4, OWNER, true);
+		if (srq != 0)
+			pool_messages(&rig, conn, 1);
+		else
+			fake_complete(conn->qp, true, 1, PLX_ST_SUCCESS);
+		rig_close(&rig, conn);
+		assert_int_equal(rig.hand.nb, 1);
+		rig.dev->next_qp_num = 500;
+		conn = rig_conn(&rig, 4, OWNER, true);
+		assert_int_equal(conn->sq.qp_num, 501);
+		pool_give(&rig, 1);
+		rig_close(&rig, conn);
+		rig.dev->next_qp_num = 500;
+		conn = rig_conn(&rig, 4, OWNER, true);
+		assert_int_equal(conn->sq.qp_num, 500);
+		close_all(&conn, 1);
+	}
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_connection_of_a_pool_whose_making_fails_leaves_nothing),
 	CASE(a_connection_that_closes_lacks_nothing),
+	CASE(who_lacks_receives_first_gets_them_first),
+	CASE(who_goes_while_it_lacks_receives_is_forgotten),
+	CASE(there_are_no_more_connections_than_receives_for_them),
+	CASE(a_connection_that_is_made_elsewhere_gets_its_receives_in_the_owners_turn),
+	CASE(a_number_is_not_anothers_while_messages_of_its_last_bearer_are_held),
 };
 
 PLX_TEST_SUITE(conn, recv_pool_conns, tests, .lcores = 3);
