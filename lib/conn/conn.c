@@ -250,6 +250,7 @@ conn_alloc(const struct plx_conn_conf *conf)
 		return NULL;
 	}
 	conn->nb_holders = 1; /* whoever destroys it */
+	conn->nb_words = 1;   /* until plx_conn_create() is done with it */
 	conn->marks = (uint64_t *)(conn + 1);
 	conn->group = conf->group;
 	conn->dispatcher = d;
@@ -326,6 +327,7 @@ plx_conn_create(const struct plx_conn_conf *conf)
 		goto destroy_qp;
 	if (to_fill)
 		recv_pool_serve(conf->recv_pool);
+	conn_word_end(conn);
 	return conn;
 
 destroy_qp:

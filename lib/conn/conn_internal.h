@@ -152,7 +152,7 @@ conn_unqueue(struct plx_conn *conn, uint32_t n)
 
 /**
  * A drain request on its way to the owner: counted before it is sent, until the owner has it or it was not sent after all.
- * It names the connection, which so is not CLOSED meanwhile (submitters_gone()).
+ * It names the connection, which so is not CLOSED meanwhile (submitters_gone()). Nor is one whose making is counted.
  */
 static inline void
 conn_word_begin(struct plx_conn *conn)

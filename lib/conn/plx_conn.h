@@ -166,7 +166,7 @@ struct plx_conn {
 	uint32_t nb_queued; /**< atomic: taken from elsewhere, or about to be, not posted yet */
 	uint32_t max_queued;
 	uint32_t nb_holders; /**< atomic: the last one frees it */
-	uint32_t nb_words; /**< atomic: drain requests from elsewhere, on their way to the owner or about to be */
+	uint32_t nb_words; /**< atomic: drain requests from elsewhere, on their way to the owner or about to be; its making */
 	bool in_waiters; /**< linked in the group's list of connections with waiting ops */
 	bool closing;	 /**< atomic: somebody asked for it */
 	bool draining;	 /**< atomic: likewise */
@@ -232,7 +232,8 @@ plx_conn_cqes(const struct plx_qp_cap *granted)
  * NULL with rte_errno: ENOSPC its CQEs, or its receives, do not fit (before the QP exists; the log has used, needed and limit),
  * EINVAL a bad number, home or pool, EIO its CQ has lost completions or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the
  * control thread, and what plx_qp_create() says.
- * An event (plx_conn_events.h) may close it, and failed_cb and closed_cb run, before this returns. Not on a polling lcore: it waits.
+ * An event (plx_conn_events.h) may close it, and failed_cb run, before this returns; closed_cb comes after. Not on a polling
+ * lcore: it waits.
  */
 struct plx_conn *plx_conn_create(const struct plx_conn_conf *conf);
 

@@ -3,6 +3,8 @@
  */
 #include "interpose.h"
 
+#include <pthread.h>
+
 #include <rte_malloc.h>
 
 #include "conn_internal.h"
@@ -11,6 +13,7 @@ unsigned int interpose_fail_alloc_at;
 void (*interpose_in_check)(void);
 void (*interpose_before_sync)(void);
 void (*interpose_when_closed)(void);
+__thread void (*interpose_after_unlock)(void);
 
 void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
 void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
@@ -20,6 +23,8 @@ int __wrap_plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue
 	struct plx_submit_err *err);
 int __real_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg);
 int __wrap_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg);
+int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
 bool __real_conn_state_change(struct plx_conn *conn, enum plx_conn_state to);
 bool __wrap_conn_state_change(struct plx_conn *conn, enum plx_conn_state to);
 
@@ -64,4 +69,13 @@ __wrap_conn_state_change(struct plx_conn *conn, enum plx_conn_state to)
 	if (changed && to == PLX_CONN_CLOSED)
 		call_once(&interpose_when_closed);
 	return changed;
+}
+
+int
+__wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+	int err = __real_pthread_mutex_unlock(lock);
+
+	call_once(&interpose_after_unlock);
+	return err;
 }

@@ -19,6 +19,9 @@ extern void (*interpose_in_check)(void);
 /** Called once, by the next plx_control_sync(), before it asks. */
 extern void (*interpose_before_sync)(void);
 
+/** Called once, when this thread unlocks the next mutex. */
+extern __thread void (*interpose_after_unlock)(void);
+
 /** Called once, when the next connection has become CLOSED, before the owner goes on. */
 extern void (*interpose_when_closed)(void);
 

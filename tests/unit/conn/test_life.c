@@ -86,10 +86,45 @@ who_was_told_by_closed_may_destroy_before_it_returns(void **state)
 	assert_int_equal(plx_conn_group_nb_conns(rig.group), 0);
 }
 
+/* ---- create meets an event ------------------------------------------------------------------- */
+
+/** As the control thread tells of a device that is lost, and turns of the owner that heed it, and close what it had. */
+static void
+lose_the_device_and_close_all(void)
+{
+	if (plx_conn_group_nb_conns(rig.group) == 0) {
+		interpose_after_unlock = lose_the_device_and_close_all; /* not in the list yet */
+		return;
+	}
+	plx_test_as_lcore(OWNER);
+	__atomic_fetch_or(&rig.group->told, GROUP_TOLD_LOST, __ATOMIC_RELEASE);
+	while (rig_nb_destroyed(&rig) == 0)
+		rig_turn(&rig);
+	for (unsigned int i = 0; i < 100; i++)
+		rig_turn(&rig);
+	assert_int_equal(rig.nb_closed, 0);
+	plx_test_as_lcore(WORKER);
+}
+
+static void
+a_connection_that_an_event_closes_at_once_is_there_when_create_returns(void **state)
+{
+	plx_test_as_lcore(WORKER);
+	interpose_after_unlock = lose_the_device_and_close_all;
+	conn = rig_conn(&rig, 8, OWNER, false);
+	assert_null(interpose_after_unlock);
+	assert_non_null(conn);
+	assert_int_equal(plx_conn_state(conn), PLX_CONN_DRAINING);
+	assert_int_equal(rig.nb_closed, 0);
+	plx_test_as_lcore(OWNER);
+	rig_turns_until_closed(&rig, 1);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_thread_that_sees_closed_and_destroys_takes_nothing_from_the_owner),
 	CASE(who_was_told_by_closed_may_destroy_before_it_returns),
+	CASE(a_connection_that_an_event_closes_at_once_is_there_when_create_returns),
 };
 
 PLX_TEST_SUITE(conn, life, tests, .lcores = 3);
