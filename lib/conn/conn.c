@@ -404,9 +404,7 @@ destroy_unused(struct plx_conn *conn)
 		return -EBUSY;
 	err = plx_control_sync(conn->group->control, unmake_qp, conn->qp);
 	if (err != 0) {
-		__atomic_store_n(&conn->closing, false, __ATOMIC_RELEASE);
-		/* What came meanwhile was in vain: the owner looks once more. */
-		__atomic_fetch_or(&conn->group->told, GROUP_TOLD_CONN, __ATOMIC_RELEASE);
+		conn_close_take_back(conn, conn->group);
 		return err;
 	}
 	if (conn->recv_pool != NULL)

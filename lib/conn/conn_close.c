@@ -298,6 +298,6 @@ plx_conn_close(struct plx_conn *conn)
 	}
 	if (plx_lane_send(conn->group->lane, &word, 1) == 1)
 		return 0;
-	__atomic_store_n(&conn->closing, false, __ATOMIC_RELEASE);
+	conn_close_take_back(conn, conn->group);
 	return -EAGAIN;
 }

@@ -69,6 +69,14 @@ conn_group_tell(struct plx_conn_group *group, uint32_t what)
 	__atomic_fetch_or(&group->told, what, __ATOMIC_RELEASE);
 }
 
+/** @p conn is not closing after all. What came meanwhile was in vain: the owner of @p group, which is its, looks once more. */
+static inline void
+conn_close_take_back(struct plx_conn *conn, struct plx_conn_group *group)
+{
+	__atomic_store_n(&conn->closing, false, __ATOMIC_RELEASE); /* it may be gone behind this */
+	conn_group_tell(group, GROUP_TOLD_CONN);
+}
+
 /** Act on what the control thread has told. Returns how many things it did. */
 unsigned int conn_group_heed(struct plx_conn_group *group);
 

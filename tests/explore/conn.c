@@ -246,6 +246,35 @@ lost(void)
 	status_is(0, PLX_ST_CONN_LOST);
 }
 
+/* ---- destroy ------------------------------------------------------------------------------- */
+
+static bool destroyed;
+
+static void
+begin_destroy(void)
+{
+	begin();
+	destroyed = false;
+}
+
+static void
+destroy_if_closed(void)
+{
+	if (plx_conn_state(conn) != PLX_CONN_CLOSED)
+		return;
+	explore_equal(plx_conn_destroy(conn), 0);
+	destroyed = true;
+}
+
+static void
+closed_and_destroyed(void)
+{
+	explore_equal(nb_closed, 1);
+	if (!destroyed)
+		explore_equal(plx_conn_destroy(conn), 0);
+	explore_equal(plx_conn_group_nb_conns(group), 0);
+}
+
 /* ---- hold ---------------------------------------------------------------------------------- */
 
 static void
@@ -270,6 +299,8 @@ held_and_two_succeeded(void)
 	explore_assert(uses[0].order < uses[1].order);
 }
 
+#define DESTROYS(text, end, ...)                                                                             \
+	{.name = text, .setup = setup, .begin = begin_destroy, .check = end, .idle_rounds = 5, .actors = {__VA_ARGS__}}
 #define POLLS(fn)  {"owner", OWNER, fn, owner_and_device_turn}
 #define SILENT(text, end, ...)                                                                               \
 	{.name = text, .setup = setup_silent, .begin = begin, .check = end, .idle_rounds = 5, .actors = {__VA_ARGS__}}
@@ -295,6 +326,7 @@ const struct explore_scenario explore_conn[] = {
 		{"worker", WORKER, NULL, turn}),
 	CASE("conn_close_elsewhere_meets_submit", each_once_and_closed, OWNS(submit_one_and_two_turns),
 		ALIEN_(close_elsewhere), WORKS(turn_once)),
+	DESTROYS("conn_closed_meets_destroy", closed_and_destroyed, OWNS(close_and_many_turns), ALIEN_(destroy_if_closed)),
 	SILENT("conn_close_of_a_silent_device", lost, OWNS(submit_one_for_ever_then_close), WORKS(turn_once)),
 	SILENT("conn_close_of_a_slow_device", lost_or_not, OWNS(submit_one_for_ever_then_close), DEVICE(complete_one),
 		WORKS(turn_once)),

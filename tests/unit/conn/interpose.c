@@ -13,6 +13,7 @@ unsigned int interpose_fail_alloc_at;
 void (*interpose_in_check)(void);
 void (*interpose_before_sync)(void);
 void (*interpose_when_closed)(void);
+void (*interpose_after_send)(void);
 __thread void (*interpose_after_unlock)(void);
 
 void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket);
@@ -23,6 +24,8 @@ int __wrap_plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue
 	struct plx_submit_err *err);
 int __real_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg);
 int __wrap_plx_control_sync(struct plx_control *ctl, int (*fn)(void *arg), void *arg);
+unsigned int __real_plx_lane_send_other(struct plx_lane *lane, const void *elems, unsigned int n);
+unsigned int __wrap_plx_lane_send_other(struct plx_lane *lane, const void *elems, unsigned int n);
 int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
 bool __real_conn_state_change(struct plx_conn *conn, enum plx_conn_state to);
@@ -78,4 +81,13 @@ __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 
 	call_once(&interpose_after_unlock);
 	return err;
+}
+
+unsigned int
+__wrap_plx_lane_send_other(struct plx_lane *lane, const void *elems, unsigned int n)
+{
+	unsigned int sent = __real_plx_lane_send_other(lane, elems, n);
+
+	call_once(&interpose_after_send);
+	return sent;
 }

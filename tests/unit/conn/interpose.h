@@ -19,6 +19,9 @@ extern void (*interpose_in_check)(void);
 /** Called once, by the next plx_control_sync(), before it asks. */
 extern void (*interpose_before_sync)(void);
 
+/** Called once, when a lane has taken, or not, what a thread without lcore id sends next. */
+extern void (*interpose_after_send)(void);
+
 /** Called once, when this thread unlocks the next mutex. */
 extern __thread void (*interpose_after_unlock)(void);
 

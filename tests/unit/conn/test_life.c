@@ -17,6 +17,8 @@
 
 static struct rig rig;
 static struct plx_conn *conn;
+static struct rig_count count;
+static struct plx_op *ops[1];
 
 static int
 make(void **state)
@@ -86,6 +88,62 @@ who_was_told_by_closed_may_destroy_before_it_returns(void **state)
 	assert_int_equal(plx_conn_group_nb_conns(rig.group), 0);
 }
 
+/* ---- an event meets a close that is taken back ----------------------------------------------- */
+
+/** As the control thread tells of the QP, and the owner's turn that heeds it. */
+static void
+fail_the_qp(void)
+{
+	plx_test_as_lcore(OWNER);
+	__atomic_fetch_or(&conn->told, CONN_TOLD_FATAL, __ATOMIC_RELAXED);
+	conn_group_tell(rig.group, GROUP_TOLD_CONN);
+	rig_turn(&rig);
+}
+
+static void
+lose_the_device(void)
+{
+	plx_test_as_lcore(OWNER);
+	conn_group_tell(rig.group, GROUP_TOLD_LOST);
+	rig_turn(&rig);
+}
+
+static void (*const events[])(void) = {fail_the_qp, lose_the_device};
+
+static void
+an_event_during_a_destroy_that_fails_closes_the_connection(void **state)
+{
+	for (unsigned int i = 0; i < NB_OF(events); i++) {
+		conn = rig_conn(&rig, 8, OWNER, false);
+		rig.dev->fail_destroys = 1;
+		interpose_before_sync = events[i];
+		assert_int_equal(plx_conn_destroy(conn), -EIO);
+		rig_turns_until_closed(&rig, i + 1);
+	}
+}
+
+static void
+an_event_during_a_close_that_finds_the_lane_full_closes_the_connection(void **state)
+{
+	uint64_t id;
+
+	count = (struct rig_count){.rig = &rig};
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 1, &count);
+	id = plx_op_id(ops[0]);
+	plx_op_put(ops[0]);
+	for (unsigned int i = 0; i < NB_OF(events); i++) {
+		conn = rig_conn(&rig, 8, OWNER, true);
+		plx_test_as_lcore(LCORE_ID_ANY);
+		while (plx_conn_cancel(conn, id) == 0) /* of nothing: they fill the lane */
+			;
+		interpose_after_send = events[i];
+		assert_int_equal(plx_conn_close(conn), -EAGAIN);
+		assert_null(interpose_after_send);
+		plx_test_as_lcore(OWNER);
+		rig_turns_until_closed(&rig, i + 1);
+	}
+}
+
 /* ---- create meets an event ------------------------------------------------------------------- */
 
 /** As the control thread tells of a device that is lost, and turns of the owner that heed it, and close what it had. */
@@ -97,7 +155,7 @@ lose_the_device_and_close_all(void)
 		return;
 	}
 	plx_test_as_lcore(OWNER);
-	__atomic_fetch_or(&rig.group->told, GROUP_TOLD_LOST, __ATOMIC_RELEASE);
+	conn_group_tell(rig.group, GROUP_TOLD_LOST);
 	while (rig_nb_destroyed(&rig) == 0)
 		rig_turn(&rig);
 	for (unsigned int i = 0; i < 100; i++)
@@ -124,6 +182,8 @@ a_connection_that_an_event_closes_at_once_is_there_when_create_returns(void **st
 static const struct CMUnitTest tests[] = {
 	CASE(a_thread_that_sees_closed_and_destroys_takes_nothing_from_the_owner),
 	CASE(who_was_told_by_closed_may_destroy_before_it_returns),
+	CASE(an_event_during_a_destroy_that_fails_closes_the_connection),
+	CASE(an_event_during_a_close_that_finds_the_lane_full_closes_the_connection),
 	CASE(a_connection_that_an_event_closes_at_once_is_there_when_create_returns),
 };
 
