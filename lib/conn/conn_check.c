@@ -81,15 +81,8 @@ check_sizes(const struct plx_conn *conn, const struct plx_op *op, struct plx_sub
 void
 conn_strip_sges(struct plx_op *op)
 {
-	uint32_t nb = 0;
-
-	if (op_sges(op) == op->wr.num_sge)
-		return;
-	for (uint32_t i = 0; i < op->wr.num_sge; i++)
-		if (op->wr.sg_list[i].length != 0)
-			op->sges[nb++] = op->wr.sg_list[i];
-	op->wr.sg_list = op->sges;
-	op->wr.num_sge = nb;
+	if (op_sges(op) != op->wr.num_sge)
+		plx_op_own_sges(op);
 }
 
 int

@@ -2,7 +2,6 @@
  * Copyright (c) The Pollux authors
  */
 #include <errno.h>
-#include <string.h>
 
 #include "conn_internal.h"
 #include "plx_clock.h"
@@ -216,8 +215,7 @@ carry_sges(struct plx_op *op, struct plx_submit_err *err)
 		*err = (struct plx_submit_err){.code = -E2BIG, .got = op->wr.num_sge, .limit = PLX_OP_SGES};
 		return -E2BIG;
 	}
-	memcpy(op->sges, op->wr.sg_list, op->wr.num_sge * sizeof(op->sges[0]));
-	op->wr.sg_list = op->sges;
+	plx_op_own_sges(op);
 	return 0;
 }
 

@@ -17,7 +17,8 @@
  *     '------------------'-----------close, drain---'
  *
  * Taken or not. Every submitting call returns how many ops it took. A taken op gets exactly one completion. An op that
- * was not taken gets none, is unchanged, is still the caller's, and struct plx_submit_err says why.
+ * was not taken gets none, is unchanged, is still the caller's, and struct plx_submit_err says why. Only its id
+ * (plx_op_id()) is another one if it was the device that refused it, which may have it all the same under the old one.
  *
  * The first completion that is no success has taken the QP to ERR (IBA 10.3.1): nothing more is taken, what is in flight
  * is flushed by the device, and failed_cb tells the cause, once. You close. An async event that ends a connection

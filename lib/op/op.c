@@ -63,8 +63,11 @@ plx_op_begin_again(struct plx_op *op)
 {
 	if (op->state & PLX_OP_IN_CUSTODY)
 		return false;
-	if ((op->attention & PLX_OP_OWN_MORE) && !forget_more(op))
-		return false;
+	if (op->attention & PLX_OP_OWN_MORE) {
+		if (!forget_more(op))
+			return false;
+		op->list_kept = false;
+	}
 	if (op->state == PLX_OP_COMPLETED)
 		plx_op_renew(op);
 	op->wr.sg_list = &op->sge;
@@ -76,6 +79,7 @@ plx_op_end_more(struct plx_op *op)
 {
 	if ((op->state & PLX_OP_IN_CUSTODY) || !forget_more(op))
 		return false;
+	op->list_kept = false;
 	op->wr.sg_list = &op->sge;
 	__atomic_store_n(&op->attention, 0, __ATOMIC_RELAXED); /* others may look at its custody, by an id that they know */
 	return true;
@@ -129,12 +133,42 @@ plx_op_leave(struct plx_op *op)
 	return true;
 }
 
+/* ---- its list ------------------------------------------------------------------------------- */
+
+void
+plx_op_own_sges(struct plx_op *op)
+{
+	const struct plx_sge *list = op->wr.sg_list;
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < op->wr.num_sge; i++)
+		if (list[i].length != 0)
+			op->sges[nb++] = list[i];
+	if (list != op->sges && list != &op->sge) { /* nobody needs that one while there is a list */
+		op->sge.addr = (uintptr_t)list;
+		op->sge.length = op->wr.num_sge;
+		op->list_kept = true;
+	}
+	op->wr.sg_list = op->sges;
+	op->wr.num_sge = nb;
+}
+
+static void
+callers_list_again(struct plx_op *op)
+{
+	op->wr.sg_list = (const struct plx_sge *)(uintptr_t)op->sge.addr;
+	op->wr.num_sge = op->sge.length;
+	op->list_kept = false;
+}
+
 void
 plx_op_prepared_again(struct plx_op *op)
 {
 	uint16_t home = op->attention & PLX_OP_OWN_HOME ? op->home : PLX_HOME_ANY;
 	uint8_t flags;
 
+	if ((op->attention & PLX_OP_OWN_MORE) && op->list_kept)
+		callers_list_again(op);
 	if (op->wr.flags & PLX_OP_LATE_OK)
 		op->wr.flags |= PLX_WR_SIGNALED; /* the next post decides anew */
 	flags = op->wr.flags != PLX_WR_SIGNALED ? PLX_OP_OWN_FLAGS : 0;

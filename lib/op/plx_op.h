@@ -114,7 +114,7 @@ struct plx_op {
 	uint64_t device_word; /**< atomic: also read by whoever delivers a stale wr_id */
 
 	/* Line 1: what comes back, and to whom. */
-	struct plx_sge sge; /**< the SGE of a one-buffer op */
+	struct plx_sge sge; /**< the SGE of a one-buffer op; of one with a list the library's */
 	plx_op_cb_t cb;	    /**< plx_op_polled(): nobody is called, plx_op_is_done() tells */
 	void *arg;
 	struct plx_op_queue *queue; /**< that it was posted on last; its connection may be gone */
@@ -153,6 +153,7 @@ struct plx_op {
 	uint64_t deadline;    /**< ns of CLOCK_MONOTONIC; 0: none */
 	uint32_t cancel_gen;  /**< owner: the generation to be cancelled when it comes from another lcore */
 	bool cancel_marked;   /**< owner: cancel_gen is one, and counted (nb_marked) */
+	bool list_kept;	      /**< sge says where the caller's SGE list is, sges have what is posted instead */
 
 	/* Line 3: the op's own SGE list, then the application's private bytes. */
 	struct plx_sge sges[PLX_OP_SGES];
@@ -328,7 +329,8 @@ plx_op_set_remote(struct plx_op *op, uint64_t remote_addr, uint32_t rkey)
 }
 
 /**
- * Give a prepared op the @p n SGEs at @p list instead of its one buffer. The list must live until submit returns.
+ * Give a prepared op the @p n SGEs at @p list instead of its one buffer, which it forgets. The list must live until submit
+ * returns.
  * A write or read on a plx_remote takes plx_prep_set_sges() (plx_prep.h). More than PLX_OP_SGES of them can be
  * submitted from the connection's owner lcore only. Of an op that is not PREPARED nothing changes; likewise below.
  */
@@ -386,8 +388,14 @@ plx_op_set_home(struct plx_op *op, unsigned int home)
  */
 int plx_op_again(struct plx_op *op);
 
-/** Cold: PREPARED as it was, with no home but its own; of an op that was not posted after all, or is used again. */
+/**
+ * Cold: PREPARED as it was, with no home but its own and the caller's list; of an op that was not posted after all, or is
+ * used again.
+ */
 void plx_op_prepared_again(struct plx_op *op);
+
+/** Cold: what has bytes of the list of @p op, at most PLX_OP_SGES, goes to its own sges, and the post takes those. */
+void plx_op_own_sges(struct plx_op *op);
 
 /* ---- for lib/dispatcher and lib/conn: the two sides of the state machine -------------------- */
 
