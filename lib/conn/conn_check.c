@@ -113,7 +113,8 @@ plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const 
 		return code;
 	if (((op->attention & PLX_OP_BAD_ATOMIC) || op_is_atomic(op)) && conn_op_length(op) != PLX_OP_ATOMIC_LEN)
 		return refuse(err, -EINVAL, conn_op_length(op), 8);
-	if (op->attention & PLX_OP_BAD_ALIGN)
+	/* Noted at prep, of an address that another may have replaced since. */
+	if (((op->attention & PLX_OP_BAD_ALIGN) || op_is_atomic(op)) && op->wr.remote_addr % 8 != 0)
 		return refuse(err, -EFAULT, op->wr.remote_addr % 8, 0);
 	if (op->attention & PLX_OP_BAD_RIGHTS)
 		return refuse(err, -EACCES, 0, 0);

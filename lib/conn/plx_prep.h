@@ -34,6 +34,8 @@ plx_prep_set_remote(struct plx_op *op, const struct plx_remote *to, uint64_t off
 	plx_op_set_remote(op, to->addr + off, to->rkey);
 	if (err != 0)
 		plx_op_note(op, err == -ERANGE ? PLX_OP_BAD_RANGE : PLX_OP_BAD_RIGHTS);
+	if (right == PLX_ACCESS_REMOTE_ATOMIC && (to->addr + off) % PLX_OP_ATOMIC_LEN != 0)
+		plx_op_note(op, PLX_OP_BAD_ALIGN);
 }
 
 /** Write the view @p from to @p to at @p off. */
@@ -68,8 +70,7 @@ PLX_INLINE void
 plx_prep_cmp_swap(struct plx_op *op, const struct plx_view *old, const struct plx_remote *at, uint64_t off,
 	uint64_t expected, uint64_t desired, plx_op_cb_t cb, void *arg)
 {
-	plx_op_prep_atomic(op, PLX_OPCODE_CMP_SWAP, old->addr, old->len, old->lkey, at->addr + off, at->rkey, expected, desired,
-		cb, arg);
+	plx_op_prep_atomic(op, PLX_OPCODE_CMP_SWAP, old->addr, old->len, old->lkey, 0, 0, expected, desired, cb, arg);
 	plx_prep_set_remote(op, at, off, PLX_OP_ATOMIC_LEN, PLX_ACCESS_REMOTE_ATOMIC);
 }
 
@@ -78,7 +79,7 @@ PLX_INLINE void
 plx_prep_fetch_add(struct plx_op *op, const struct plx_view *old, const struct plx_remote *at, uint64_t off, uint64_t add,
 	plx_op_cb_t cb, void *arg)
 {
-	plx_op_prep_atomic(op, PLX_OPCODE_FETCH_ADD, old->addr, old->len, old->lkey, at->addr + off, at->rkey, add, 0, cb, arg);
+	plx_op_prep_atomic(op, PLX_OPCODE_FETCH_ADD, old->addr, old->len, old->lkey, 0, 0, add, 0, cb, arg);
 	plx_prep_set_remote(op, at, off, PLX_OP_ATOMIC_LEN, PLX_ACCESS_REMOTE_ATOMIC);
 }
 
@@ -98,8 +99,8 @@ plx_prep_right(unsigned int opcode)
 }
 
 /**
- * Give a prepared write, read or atomic the @p n SGEs at @p list, and look at the remote range again: with
- * plx_op_set_sges() alone it would be that of the one buffer.
+ * Give a prepared write, read or atomic the @p n SGEs at @p list, and look again at all that is remote, as if it had been
+ * prepared so: with plx_op_set_sges() alone the range would be that of the one buffer.
  */
 PLX_INLINE void
 plx_prep_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n, const struct plx_remote *to, uint64_t off)

@@ -341,6 +341,7 @@ plx_op_set_sges(struct plx_op *op, const struct plx_sge *list, uint32_t n)
 		return;
 	op->wr.sg_list = list;
 	op->wr.num_sge = n;
+	plx_op_unnote(op, PLX_OP_BAD_LENGTH); /* it was the one buffer's */
 	plx_op_note(op, PLX_OP_OWN_MORE);
 }
 

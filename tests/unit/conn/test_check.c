@@ -279,6 +279,51 @@ a_bad_atomic_is_einval_and_a_crooked_address_efault(void **state)
 	submit_takes();
 }
 
+/** A later word about an op takes the place of the one before it, whichever of the two was wrong. */
+static void
+a_list_takes_the_place_of_a_buffer_that_is_too_long(void **state)
+{
+	struct plx_view huge = {.addr = buf, .len = UINT64_C(8) << 30}, small = {.addr = buf, .len = 8};
+	struct plx_remote remote = {.addr = 0x1000, .len = UINT64_C(16) << 30, .rkey = 7, .rights = PLX_ACCESS_REMOTE};
+	struct plx_sge list[2] = {{.length = 3}, {.length = 5}};
+
+	plx_prep_write(op, &huge, &remote, 0, NULL, NULL);
+	submit_says(-EOVERFLOW, UINT64_C(1) << 32, UINT32_MAX);
+	plx_prep_set_sges(op, list, 2, &remote, 64);
+	submit_takes();
+	assert_int_equal(fake_qp(conn->qp)->last.num_sge, 2);
+	another_op();
+	plx_prep_write(op, &small, &remote, 0, NULL, NULL);
+	plx_op_set_sges(op, list, 2);
+	plx_prep_write(op, &huge, &remote, 0, NULL, NULL);
+	assert_int_equal(plx_conn_submit(conn, op), -EOVERFLOW);
+}
+
+static void
+an_atomic_is_as_aligned_as_its_last_address(void **state)
+{
+	struct plx_view old = {.addr = buf, .len = 8};
+	struct plx_remote remote = {.addr = 0x1000, .len = 64, .rkey = 7, .rights = PLX_ACCESS_REMOTE};
+	struct plx_sge list[2] = {{.length = 4}, {.length = 4}};
+
+	plx_prep_fetch_add(op, &old, &remote, 8, 1, NULL, NULL);
+	plx_prep_set_sges(op, list, 2, &remote, 12);
+	submit_says(-EFAULT, 4, 0);
+	plx_prep_fetch_add(op, &old, &remote, 8, 1, NULL, NULL);
+	plx_prep_set_remote(op, &remote, 9, 8, PLX_ACCESS_REMOTE_ATOMIC);
+	submit_says(-EFAULT, 1, 0);
+	plx_prep_fetch_add(op, &old, &remote, 12, 1, NULL, NULL);
+	submit_says(-EFAULT, 4, 0);
+	plx_prep_set_remote(op, &remote, 16, 8, PLX_ACCESS_REMOTE_ATOMIC);
+	submit_takes();
+	assert_int_equal(fake_qp(conn->qp)->last.remote_addr, 0x1010);
+	another_op();
+	plx_prep_fetch_add(op, &old, &remote, 12, 1, NULL, NULL);
+	plx_prep_set_sges(op, list, 2, &remote, 16);
+	assert_int_equal(plx_conn_submit(conn, op), 0);
+	assert_int_equal(fake_qp(conn->qp)->last.remote_addr, 0x1010);
+}
+
 static void
 a_right_known_to_be_missing_is_eacces(void **state)
 {
@@ -299,6 +344,7 @@ the_first_error_in_the_order_of_the_contract_is_told(void **state)
 	plx_op_prep_send(op, NULL, 0, 0, NULL, NULL);
 	plx_op_set_sges(op, list, 5);
 	plx_op_add_flags(op, PLX_WR_INLINE);
+	op->wr.remote_addr = 0x1004;
 	op->attention = PLX_OP_BAD_LENGTH | PLX_OP_BAD_RANGE | PLX_OP_BAD_ATOMIC | PLX_OP_BAD_ALIGN | PLX_OP_BAD_RIGHTS;
 	submit_says(-EOVERFLOW, UINT64_C(1) << 32, UINT32_MAX);
 	op->attention &= ~PLX_OP_BAD_LENGTH;
@@ -313,7 +359,7 @@ the_first_error_in_the_order_of_the_contract_is_told(void **state)
 	plx_op_set_sges(op, list, 2);
 	submit_says(-EINVAL, 9, 8);
 	op->attention &= ~PLX_OP_BAD_ATOMIC;
-	submit_says(-EFAULT, 0, 0);
+	submit_says(-EFAULT, 4, 0);
 	op->attention &= ~PLX_OP_BAD_ALIGN;
 	submit_says(-EACCES, 0, 0);
 	op->attention &= ~PLX_OP_BAD_RIGHTS;
@@ -432,6 +478,8 @@ static const struct CMUnitTest tests[] = {
 	CASE(each_kind_is_posted_as_prepared),
 	CASE(a_read_has_the_sge_limit_of_reads),
 	CASE(a_bad_atomic_is_einval_and_a_crooked_address_efault),
+	CASE(a_list_takes_the_place_of_a_buffer_that_is_too_long),
+	CASE(an_atomic_is_as_aligned_as_its_last_address),
 	CASE(a_right_known_to_be_missing_is_eacces),
 	CASE(the_first_error_in_the_order_of_the_contract_is_told),
 	CASE(what_the_device_does_not_have_is_enotsup),
