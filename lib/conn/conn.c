@@ -287,7 +287,7 @@ group_add(struct plx_conn_group *group, struct plx_conn *conn, bool to_fill)
 	int err = -EIO;
 
 	pthread_mutex_lock(&group->lock);
-	if (!group_has_lost_its_cq(group)) {
+	if (!group_has_lost_its_cq(group) && !recv_pool_is_lost(conn->recv_pool)) {
 		LIST_INSERT_HEAD(&group->conns, conn, in_group);
 		__atomic_fetch_add(&group->nb_conns, 1, __ATOMIC_RELAXED);
 		if (to_fill)

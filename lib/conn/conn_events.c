@@ -45,14 +45,14 @@ conn_tell(struct plx_conn_group *group, const struct plx_event *event, uint32_t 
 
 /** Under the group's lock. */
 static bool
-pool_tell(struct plx_conn_group *group, uint64_t id)
+pool_tell(struct plx_conn_group *group, const struct plx_event *event)
 {
 	struct plx_recv_pool *pool;
 
 	LIST_FOREACH(pool, &group->pools, in_group) {
-		if (!recv_pool_tell(pool, id))
+		if (!recv_pool_tell(pool, event))
 			continue;
-		conn_group_tell(group, GROUP_TOLD_POOL);
+		conn_group_tell(group, event->type == PLX_EVENT_SRQ_ERROR ? GROUP_TOLD_CONN : GROUP_TOLD_POOL);
 		return true;
 	}
 	return false;
@@ -81,7 +81,8 @@ conn_group_hear(struct plx_conn_group *group, const struct plx_event *event)
 		mine = conn_tell(group, event, CONN_TOLD_LAST_WQE);
 		break;
 	case PLX_EVENT_SRQ_LIMIT:
-		mine = pool_tell(group, event->object);
+	case PLX_EVENT_SRQ_ERROR:
+		mine = pool_tell(group, event);
 		break;
 	default:
 		break;
@@ -189,7 +190,7 @@ events_readable(struct plx_control_watch *watch)
 
 /* ---- owner: act --------------------------------------------------------------------------- */
 
-/** Keep an event as the cause, if there is no better one. Of a CQ and a device the log has it already. */
+/** Keep an event as the cause, if there is no better one. Of a CQ, an SRQ and a device the log has it already. */
 static void
 cause_keep(struct plx_conn *conn, enum plx_event_type type, int32_t raw)
 {
@@ -226,6 +227,8 @@ conn_heed(struct plx_conn *conn, const struct plx_conn_group *group)
 		conn_end(conn, PLX_EVENT_QP_FATAL, conn->fatal_raw);
 	else if (group->cq_lost)
 		conn_end(conn, group->lost ? PLX_EVENT_DEVICE_FATAL : PLX_EVENT_CQ_ERROR, 0);
+	else if (recv_pool_is_lost(conn->recv_pool))
+		conn_end(conn, PLX_EVENT_SRQ_ERROR, 0);
 }
 
 unsigned int

@@ -18,6 +18,7 @@
  *      QP fatal       that connection is closed: its peer's op was refused, say, and no completion here tells it
  *      last WQE       a close of it need not wait any longer (plx_recv_pool.h)
  *      SRQ limit      that receive pool is filled, and its limit armed again
+ *      SRQ error      the connections of that receive pool are closed; no more can be made with it
  *      port ...       logged, and for your callback: traffic of other ports goes on
  *
  * A connection that an event closes hears of it first: failed_cb is told PLX_ST_EVENT and which event, unless it has been told

@@ -28,7 +28,7 @@ recv_pool_refused(struct plx_recv_pool *pool, int code)
 {
 	if (code == -EAGAIN || code == -ENOTCONN || code == -ECONNABORTED)
 		return false; /* with the next that comes back; its connection closes */
-	if (!__atomic_load_n(&pool->group->cq_lost, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&pool->group->cq_lost, __ATOMIC_RELAXED) && !recv_pool_is_lost(pool))
 		conn_group_tell(pool->group, GROUP_TOLD_POOL);
 	if (pool->stats.post_errors++ == 0)
 		PLX_LOG(ERR, "receive pool %s: the device refuses a receive: error %d; tried again each turn, and counted",

@@ -45,6 +45,7 @@ struct plx_recv_pool {
 	uint32_t nb_cqes;	    /**< reserved in the CQ for the SRQ */
 	uint32_t nb_conns;	    /**< under the group's lock */
 	uint32_t told;		    /**< atomic: the limit event came */
+	bool lost;		    /**< atomic: the SRQ is in error */
 	LIST_ENTRY(plx_recv_pool) in_group;
 	bool unmade;		    /**< it was not made after all, and its SRQ could not be destroyed: it goes with the group */
 
@@ -71,8 +72,16 @@ struct plx_recv_pool {
 
 /* ---- for the rest of the room ---- */
 
-/** Control thread, under the group's lock: the limit event of SRQ @p id. Whether it is this pool's. */
-bool recv_pool_tell(struct plx_recv_pool *pool, uint64_t id);
+/** Control thread, under the group's lock: @p event, of an SRQ. Whether it is this pool's. */
+bool recv_pool_tell(struct plx_recv_pool *pool, const struct plx_event *event);
+
+/** Whether the SRQ of @p pool, which may be NULL, is in error. Any thread. */
+static inline bool
+recv_pool_is_lost(const struct plx_recv_pool *pool)
+{
+	return pool != NULL && __atomic_load_n(&pool->lost, __ATOMIC_RELAXED);
+}
+
 /** Owner, under the group's lock: act on it, if it came, on what was parked and on what connections lack. */
 void recv_pool_heed(struct plx_recv_pool *pool);
 /** Owner: @p op, one of the pool's, was given back on another lcore. */

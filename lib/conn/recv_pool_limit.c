@@ -66,11 +66,17 @@ recv_pool_arm_free(struct plx_recv_pool *pool)
 }
 
 bool
-recv_pool_tell(struct plx_recv_pool *pool, uint64_t id)
+recv_pool_tell(struct plx_recv_pool *pool, const struct plx_event *event)
 {
-	if (pool->srq == NULL || pool->srq->id != id)
+	if (pool->srq == NULL || pool->srq->id != event->object)
 		return false;
-	__atomic_store_n(&pool->told, 1, __ATOMIC_RELAXED);
+	if (event->type != PLX_EVENT_SRQ_ERROR) {
+		__atomic_store_n(&pool->told, 1, __ATOMIC_RELAXED);
+	} else if (!recv_pool_is_lost(pool)) {
+		PLX_LOG(ERR, "receive pool %s: its SRQ is in error (event %d): its connections are closed", pool->conf.name,
+			event->raw);
+		__atomic_store_n(&pool->lost, true, __ATOMIC_RELAXED);
+	}
 	return true;
 }
 

@@ -386,6 +386,18 @@ a_last_wqe_before_during_and_after_a_close_is_harmless(void **state)
 	farm_break(&farm);
 }
 
+static void
+an_srq_in_error_closes_its_connections(void **state)
+{
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 2, .pool = {.nb_recvs = 8}});
+	exchange(2, 1);
+	raise_event(PLX_EVENT_SRQ_ERROR, farm.pairs[0].server->qp->srq->id);
+	farm_until(&farm, farm.pairs[0].server == NULL && farm.pairs[1].server == NULL);
+	assert_non_null(farm.pairs[0].client);
+	farm_break(&farm);
+}
+
 /** case 5.2, 5.3 */
 static void
 messages_of_a_dead_connection_are_not_credited_to_one_of_the_same_number(void **state)
@@ -500,6 +512,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(connections_on_a_shared_queue_post_no_receives),
 	cmocka_unit_test(connections_come_and_go_whether_or_not_the_last_wqe_is_told),
 	cmocka_unit_test(a_last_wqe_before_during_and_after_a_close_is_harmless),
+	cmocka_unit_test(an_srq_in_error_closes_its_connections),
 	cmocka_unit_test(messages_of_a_dead_connection_are_not_credited_to_one_of_the_same_number),
 	cmocka_unit_test(ops_held_of_a_dead_connection_are_not_counted_off_one_of_the_same_number),
 	cmocka_unit_test(the_budget_of_a_dead_connection_is_there_for_the_next),

@@ -62,6 +62,40 @@ a_pool_goes_while_its_limit_is_being_armed(void **state)
 }
 
 static void
+an_srq_in_error_closes_the_connections_of_its_pool_and_no_other(void **state)
+{
+	struct plx_event event = {.type = PLX_EVENT_SRQ_ERROR, .object = UINT64_MAX};
+	struct plx_conn *other = rig_conn(&rig, 4, OWNER, true), *conns[2];
+	struct plx_conn_error error;
+
+	pool_make(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 4, .low_water = 4});
+	for (unsigned int i = 0; i < 2; i++)
+		conns[i] = rig_conn(&rig, 4, i == 0 ? OWNER : WORKER, true);
+	pool_messages(&rig, conns[0], 1);
+	assert_false(conn_group_hear(rig.group, &event));
+	event.object = conns[0]->qp->srq->id;
+	assert_true(conn_group_hear(rig.group, &event));
+	assert_true(conn_group_hear(rig.group, &event)); /* once more */
+	rig_turn(&rig);
+	for (unsigned int i = 0; i < 2; i++) {
+		plx_conn_first_error(conns[i], &error);
+		assert_int_equal(error.status, PLX_ST_EVENT);
+		assert_int_equal(error.event, PLX_EVENT_SRQ_ERROR);
+	}
+	rig_turns_until_closed(&rig, 2);
+	assert_int_equal(plx_conn_state(other), PLX_CONN_READY);
+	assert_null(rig_conn(&rig, 4, OWNER, true));
+	assert_int_equal(rte_errno, EIO);
+	rig.dev->fail_post_at = 1;
+	rig.dev->fail_post_errno = -EIO;
+	pool_give(&rig, 1); /* nobody tries for ever */
+	assert_int_equal(pool_stats(&rig).post_errors, 1);
+	assert_int_equal(rig.group->told, 0);
+	pool_break(&rig);
+	rig_close(&rig, other);
+}
+
+static void
 a_pool_that_is_not_made_goes_with_its_group_if_its_queue_does_not(void **state)
 {
 	const struct plx_conn_group_conf conf = {.name = "rig", .dispatcher = rig.d, .cq = rig.cq, .control = rig.control};
@@ -104,6 +138,7 @@ a_pool_keeps_a_name_of_its_own(void **state)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_pool_goes_while_its_limit_is_being_armed),
+	CASE(an_srq_in_error_closes_the_connections_of_its_pool_and_no_other),
 	CASE(a_pool_that_is_not_made_goes_with_its_group_if_its_queue_does_not),
 	CASE(a_pool_whose_cqes_do_not_fit_leaves_none_reserved),
 	CASE(a_pool_keeps_a_name_of_its_own),
