@@ -141,6 +141,17 @@ setup_orphaned(void)
 	explore_equal(pool->nb_dead, 1);
 }
 
+/** Without an SRQ: of two connections one has a message. */
+static void
+setup_own(void)
+{
+	world();
+	make_pool_of_own();
+	make_conn(0, WORKER);
+	make_conn(1, WORKER);
+	came_before(1, PLX_ST_SUCCESS);
+}
+
 /* ---- what the actors do -------------------------------------------------------------------- */
 
 static void
@@ -223,6 +234,15 @@ alien_gives(void)
 	give_one(&hands[OF_ALIEN]);
 }
 
+/** The one that has no message goes: two receives are flushed to the worker, which gives them back. */
+static void
+owner_closes_the_other(void)
+{
+	explore_equal(plx_conn_close(conns[0]), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		owner_turn();
+}
+
 /** Behind the loop that polled: at once, and if that was too early when the last has been given. */
 static void
 owner_destroys(void)
@@ -267,6 +287,14 @@ armed_when_it_is_back(void)
 	plx_control_sync(control, nothing, NULL);
 	owner_turn();
 	all_came_and_armed();
+}
+
+static void
+each_has_its_own(void)
+{
+	explore_equal(nb_arrived, nb_sent);
+	explore_equal(nb_closed, 1);
+	own_in_one_place(1);
 }
 
 static void
@@ -327,5 +355,7 @@ const struct explore_scenario explore_refill[] = {
 		{"worker", WORKER, worker_gives_and_says_so, turn}),
 	CASE("refill_aliens_give_back_meets_destroy", setup_orphaned, all_is_gone, OWNS(owner_destroys),
 		{"alien", ALIEN, worker_gives_and_says_so, NULL}),
+	CASE("refill_own_receive_comes_back_while_another_closes", setup_own, each_has_its_own,
+		OWNS(owner_closes_the_other), WORKS(worker_gives)),
 	{.name = NULL},
 };

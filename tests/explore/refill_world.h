@@ -119,6 +119,17 @@ make_pool(uint32_t nb, uint32_t depth, uint32_t low_water, uint32_t reserve, boo
 	explore_assert(pool != NULL);
 }
 
+/** Without an SRQ: two receives for each of two connections. */
+static void
+make_pool_of_own(void)
+{
+	const struct plx_recv_pool_conf conf = {.name = "refill", .group = group, .pd = plx_pd_create(&dev->base), .nb_recvs = 4,
+		.buf_len = 64, .no_srq = true, .per_conn = 2, .max_conns = NB_CONNS, .cb = hold};
+
+	pool = plx_recv_pool_create(&conf);
+	explore_assert(pool != NULL);
+}
+
 static void
 make_conn(unsigned int i, unsigned int home)
 {
@@ -137,7 +148,10 @@ make_conn(unsigned int i, unsigned int home)
 static bool
 arrive_at(unsigned int i, enum plx_status status)
 {
-	return fake_arrive(qps[i], status);
+	if (pool->srq != NULL)
+		return fake_arrive(qps[i], status);
+	fake_complete(qps[i], true, 1, status);
+	return true;
 }
 
 static void
@@ -189,9 +203,8 @@ give(struct hand *hand)
 /* ---- the end ------------------------------------------------------------------------------- */
 
 static unsigned int
-times_posted(uint64_t id)
+times_posted(const struct fake_queue *q, uint64_t id)
 {
-	const struct fake_queue *q = &fake_srq(pool->srq)->q;
 	unsigned int nb = 0;
 
 	for (uint32_t at = q->tail; at != q->head; at++)
@@ -229,7 +242,7 @@ each_in_one_place(void)
 	explore_equal(hands[OF_WORKER].nb + hands[OF_ALIEN].nb, 0);
 	for (uint32_t i = 0; i < pool->nb_ops; i++) {
 		const struct plx_op *op = pool->ops[i];
-		unsigned int nb = times_posted(plx_op_id(op));
+		unsigned int nb = times_posted(q, plx_op_id(op));
 
 		explore_equal(nb + times_kept(op), 1);
 		explore_equal(op->device_word, nb != 0 ? plx_op_id(op) : 0);
@@ -245,6 +258,24 @@ each_in_one_place(void)
 		explore_equal(pool->shared.who[i].nb_held, 0);
 	explore_assert(s.posted >= pool->conf.low_water || s.unposted == 0);
 	explore_assert(s.posted <= pool->depth);
+}
+
+/** Without an SRQ: connection @p i alone is left and has its two, the pool has the rest. */
+static void
+own_in_one_place(unsigned int i)
+{
+	const struct fake_queue *q = &fake_qp(qps[i])->rq;
+
+	no_completion_was_wrong();
+	explore_equal(hands[OF_WORKER].nb + hands[OF_ALIEN].nb, 0);
+	for (uint32_t k = 0; k < pool->nb_ops; k++)
+		explore_equal(times_posted(q, plx_op_id(pool->ops[k])) + times_kept(pool->ops[k]), 1);
+	explore_equal(q->head - q->tail, 2);
+	explore_equal(pool->nb_unposted, 2);
+	explore_equal(pool->parked.nb, 0);
+	explore_equal(pool->nb_dead, 0);
+	explore_equal(pool->nb_lacking, 0);
+	explore_equal(plx_op_shared_find(&pool->shared, qps[i]->qp_num)->nb_held, 2);
 }
 
 #endif
