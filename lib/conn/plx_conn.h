@@ -526,7 +526,7 @@ uint16_t plx_conn_hold_burst(struct plx_conn *conn, struct plx_op **ops, uint16_
  * PLX_ST_CANCELLED, with its callback as ever, in a later turn of the owner. The device may have its buffers
  * longer: plx_op_in_device(). A receive stays posted and eats the next message, as one that timed out
  * (plx_op_set_deadline()). Whether it came first, its status tells. Of an id that is over nothing happens, nor of
- * one that is not submitted on a connection (posted by hand, or by a pool with an SRQ).
+ * one that is not submitted on a connection (posted by hand, or by a receive pool).
  * 0; -EINVAL: no op of the connection's dispatcher has such an id; -EAGAIN: from another lcore, and the lane to the owner is
  * full; -EPERM: from another lcore, and @p conn was attached. Any thread.
  */
