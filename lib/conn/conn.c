@@ -33,24 +33,22 @@ struct make {
 static int
 cqes_reserve(struct plx_conn *conn, const struct plx_qp_cap *cap)
 {
-	struct plx_cq *cq = conn->group->cq;
-	uint32_t need = plx_conn_cqes(cap);
-	uint32_t used = __atomic_fetch_add(&cq->reserved, need, __ATOMIC_RELAXED);
+	const struct plx_cq *cq = conn->group->cq;
+	uint32_t need = plx_conn_cqes(cap), used;
+	int err = conn_cq_reserve(conn->group->cq, need, &used);
 
-	if ((uint64_t)used + need > cq->nb_cqe) {
-		__atomic_fetch_sub(&cq->reserved, need, __ATOMIC_RELAXED);
+	if (err == 0)
+		conn->nb_cqes = need;
+	else
 		PLX_LOG(ERR, "CQ full: %u of %u CQEs reserved, connection needs %u (%u sends, %u receives)", used,
 			cq->nb_cqe, need, cap->send_depth, cap->recv_depth);
-		return -ENOSPC;
-	}
-	conn->nb_cqes = need;
-	return 0;
+	return err;
 }
 
 void
 conn_cqes_release(struct plx_conn *conn)
 {
-	__atomic_fetch_sub(&conn->group->cq->reserved, conn->nb_cqes, __ATOMIC_RELAXED);
+	conn_cq_release(conn->group->cq, conn->nb_cqes);
 	conn->nb_cqes = 0;
 }
 

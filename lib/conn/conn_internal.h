@@ -9,6 +9,7 @@
  * What the files of this room share. Everything here runs on the owner lcore unless it says so.
  */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 
@@ -185,6 +186,24 @@ conn_hold(struct plx_conn *conn)
 
 /** One less; the last one frees it (conn.c). */
 void conn_let_go(struct plx_conn *conn);
+
+/** Reserve @p need CQEs of @p cq, of which *used are. 0; -ENOSPC, and nothing is reserved: they do not fit. Any thread. */
+static inline int
+conn_cq_reserve(struct plx_cq *cq, uint32_t need, uint32_t *used)
+{
+	*used = __atomic_fetch_add(&cq->reserved, need, __ATOMIC_RELAXED);
+	if ((uint64_t)*used + need <= cq->nb_cqe)
+		return 0;
+	__atomic_fetch_sub(&cq->reserved, need, __ATOMIC_RELAXED);
+	return -ENOSPC;
+}
+
+/** The other half. */
+static inline void
+conn_cq_release(struct plx_cq *cq, uint32_t nb)
+{
+	__atomic_fetch_sub(&cq->reserved, nb, __ATOMIC_RELAXED);
+}
 
 /** Give the CQEs of @p conn back to its CQ (conn.c). Owner, or the control thread before there is a connection. */
 void conn_cqes_release(struct plx_conn *conn);

@@ -85,22 +85,16 @@ control_arm_first(void *arg)
 static int
 cqes_reserve(struct plx_recv_pool *pool)
 {
-	struct plx_cq *cq = pool->group->cq;
-	uint32_t used = __atomic_fetch_add(&cq->reserved, pool->depth, __ATOMIC_RELAXED);
+	const struct plx_cq *cq = pool->group->cq;
+	uint32_t used;
+	int err = conn_cq_reserve(pool->group->cq, pool->depth, &used);
 
-	pool->nb_cqes = pool->depth;
-	if ((uint64_t)used + pool->depth <= cq->nb_cqe)
-		return 0;
-	PLX_LOG(ERR, "CQ full: %u of %u CQEs reserved, receive pool %s needs %u", used, cq->nb_cqe, pool->conf.name,
-		pool->depth);
-	return -ENOSPC;
-}
-
-static void
-cqes_release(struct plx_recv_pool *pool)
-{
-	__atomic_fetch_sub(&pool->group->cq->reserved, pool->nb_cqes, __ATOMIC_RELAXED);
-	pool->nb_cqes = 0;
+	if (err == 0)
+		pool->nb_cqes = pool->depth;
+	else
+		PLX_LOG(ERR, "CQ full: %u of %u CQEs reserved, receive pool %s needs %u", used, cq->nb_cqe, pool->conf.name,
+			pool->depth);
+	return err;
 }
 
 static int
@@ -204,7 +198,7 @@ pool_free(struct plx_recv_pool *pool)
 {
 	ops_unmake(pool);
 	recv_pool_arm_free(pool);
-	cqes_release(pool);
+	conn_cq_release(pool->group->cq, pool->nb_cqes);
 	plx_op_shared_fini(&pool->shared);
 	rte_free(pool);
 }

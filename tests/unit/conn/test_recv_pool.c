@@ -5,6 +5,7 @@
 
 #include <rte_errno.h>
 
+#include "interpose.h"
 #include "plx_event.h"
 #include "pool_rig.h"
 #include "recv_pool_internal.h"
@@ -114,10 +115,29 @@ a_pool_that_is_not_made_goes_with_its_group_if_its_queue_does_not(void **state)
 	assert_non_null(rig.group = plx_conn_group_create(&conf));
 }
 
+static unsigned int nb_looked;
+
+static void
+nothing_is_reserved(void)
+{
+	assert_int_equal(rig.cq->reserved, 0);
+	nb_looked++;
+}
+
+/** The SRQ is made; it is unmade next. */
+static void
+then_look(void)
+{
+	interpose_before_sync = nothing_is_reserved;
+}
+
 static void
 a_pool_whose_cqes_do_not_fit_leaves_none_reserved(void **state)
 {
+	nb_looked = 0;
+	interpose_before_sync = then_look;
 	assert_null(pool_try(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 8, .depth = 1025}));
+	assert_int_equal(nb_looked, 1); /* whoever comes meanwhile is not refused */
 	assert_int_equal(rte_errno, ENOSPC);
 	assert_int_equal(rig.cq->reserved, 0);
 	assert_int_equal(plx_op_pool_in_use(rig.d->pool), 0);
