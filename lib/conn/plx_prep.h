@@ -143,7 +143,8 @@ plx_prep_recv(struct plx_op *op, const struct plx_view *into, plx_op_cb_t cb, vo
 
 /**
  * Bind @p mw to the view @p part of its region with @p rights, for the peer of the connection that the op is submitted on.
- * *remote, unless NULL, is what that peer may be given once the op has completed; mw->rkey is its rkey.
+ * *remote, unless NULL, is what that peer may be given once the op has completed, and what takes it back: mw->rkey is its
+ * rkey until the next bind of the window is prepared, submitted or not.
  * 0; or those of plx_mw_bind_wr(), or -EBUSY, it is posted: the op and the window are as they were. Whoever has the window.
  */
 PLX_INLINE int
@@ -175,11 +176,11 @@ plx_prep_bind(struct plx_op *op, struct plx_mw *mw, const struct plx_view *part,
 	return 0;
 }
 
-/** Take back what @p mw lends. */
+/** Take back @p window, which plx_prep_bind() made: only its bind knows its rkey for certain. */
 PLX_INLINE void
-plx_prep_local_inv(struct plx_op *op, const struct plx_mw *mw, plx_op_cb_t cb, void *arg)
+plx_prep_local_inv(struct plx_op *op, const struct plx_remote *window, plx_op_cb_t cb, void *arg)
 {
-	plx_op_prep_local_inv(op, mw->rkey, cb, arg);
+	plx_op_prep_local_inv(op, window->rkey, cb, arg);
 }
 
 #ifdef __cplusplus

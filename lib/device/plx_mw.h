@@ -38,7 +38,7 @@ extern "C" {
 /** A window. */
 struct plx_mw {
 	struct plx_mr *mr; /**< the region that it looks onto */
-	uint32_t rkey;	   /**< what the bind that was prepared last gives it */
+	uint32_t rkey;	   /**< what the bind that was prepared last gives it: what is bound may have an older one */
 	uint32_t reserved;
 };
 
@@ -53,7 +53,7 @@ int plx_mw_destroy(struct plx_mw *mw);
 
 /**
  * Make @p wr the bind of @p len bytes at @p addr with @p rights (PLX_ACCESS_REMOTE_*) under the window's next rkey, which
- * mw->rkey has from now on. Remote write and atomic need a region with local write. Keeps wr_id; flags are PLX_WR_SIGNALED.
+ * mw->rkey has from now on: keep wr->rkey, to take back what this bind gives. Remote write and atomic need a region with local write. Keeps wr_id; flags are PLX_WR_SIGNALED.
  * -EINVAL, nothing changed: no bytes, or rights that are none; -ERANGE: not inside the region; -EACCES: it lacks local write.
  */
 int plx_mw_bind_wr(struct plx_mw *mw, uint64_t addr, uint64_t len, uint32_t rights, struct plx_wr *wr);

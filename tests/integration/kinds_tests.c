@@ -118,7 +118,7 @@ prepare(struct plx_op *op, enum plx_opcode kind, unsigned int i, struct plx_mw *
 		assert_int_equal(window.rkey, mws[i]->rkey);
 		break;
 	default:
-		plx_prep_local_inv(op, mws[i], NULL, NULL);
+		plx_prep_local_inv(op, &window, NULL, NULL);
 	}
 }
 
@@ -393,6 +393,29 @@ no_bytes_complete_once_and_change_nothing(void **state)
 	assert_int_equal(kinds.b->rq.head - kinds.b->rq.tail, 0);
 }
 
+/** A bind that was prepared and thrown away has an rkey of its own, and takes nothing from the one that is bound. */
+static void
+window_is_taken_back_by_what_its_bind_said(void **state)
+{
+	struct plx_view part = kinds_view(0, LEN);
+	struct plx_remote lent, next;
+	struct plx_op *op, *idle;
+	struct plx_mw *mw;
+
+	plx_test_needs(kinds_has(PLX_OPCODE_BIND_MW), "windows");
+	assert_non_null(mw = plx_mw_create(kinds.mem->mr));
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(plx_prep_bind(op = kinds_op(), mw, &part, PLX_ACCESS_REMOTE_READ, &lent, NULL, NULL), 0);
+		kinds_run(kinds.a, op);
+		assert_int_equal(plx_prep_bind(idle = kinds_op(), mw, &part, PLX_ACCESS_REMOTE_READ, &next, NULL, NULL), 0);
+		assert_int_not_equal(next.rkey, lent.rkey);
+		assert_int_equal(plx_op_put(idle), 0);
+		plx_prep_local_inv(op = kinds_op(), &lent, NULL, NULL);
+		kinds_run(kinds.a, op);
+	}
+	assert_int_equal(plx_mw_destroy(mw), 0);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, kinds_make, kinds_unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(each_kind_does_its_work_by_singles),
@@ -403,6 +426,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(old_value_may_be_scattered),
 	CASE(sges_of_no_bytes_are_left_out),
 	CASE(no_bytes_complete_once_and_change_nothing),
+	CASE(window_is_taken_back_by_what_its_bind_said),
 };
 
 PLX_TEST_SUITE(kinds, all, tests, .setup = kinds_drivers, .lcores = 2, .device = true, .caps = PLX_CAP_ATTR_EXCHANGE);
