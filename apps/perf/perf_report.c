@@ -68,7 +68,7 @@ perf_report_header(const struct perf *perf, FILE *out)
 		opts->handoff ? "hand-off to a worker" : "run to completion");
 	print_lcores(perf, out);
 	fprintf(out, "granted   send queue %u, receive queue %u, CQ %u (%" PRIu64 " reserved)\n",
-		perf->pairs[0].initiator.conn->cap.send_depth, perf->pairs[0].target.conn->cap.recv_depth,
+		plx_conn_cap(perf->pairs[0].initiator.conn)->send_depth, plx_conn_cap(perf->pairs[0].target.conn)->recv_depth,
 		perf->cq->nb_cqe, perf->nb_cqes);
 	fprintf(out, "clock     %s, calibrated at %" PRIu64 " Hz%s%s; read %s\n",
 		perf->loop->clock->tsc ? "TSC" : "CLOCK_MONOTONIC", perf->loop->clock->hz,

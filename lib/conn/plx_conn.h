@@ -109,9 +109,13 @@ typedef void (*plx_conn_failed_cb_t)(struct plx_conn *conn, const struct plx_con
 struct plx_conn_conf {
 	struct plx_conn_group *group;
 	struct plx_pd *pd;
-	struct plx_qp_cap cap;	   /**< wanted; depth 0: 128; sge 0: 1 */
+	struct plx_qp_cap cap;	   /**< wanted; depth 0: 128; sge 0: 1. Granted: plx_conn_cap() */
 	struct plx_qp_path path;   /**< plx_qp_path_default() first; all zero is EINVAL */
-	unsigned int home;	   /**< lcore that callbacks run on: one of the dispatcher's homes, the owner, or PLX_HOME_ANY */
+	/**
+	 * Lcore that callbacks run on: one of the dispatcher's homes, or the owner; PLX_HOME_ANY is the owner, whichever that is.
+	 * Zero is lcore 0, not "anywhere", and refused (EINVAL) where that is neither.
+	 */
+	unsigned int home;
 	unsigned int drain_ms;	   /**< how long close waits for flushes before the QP is destroyed; 0: 1000 */
 	/**
 	 * Ops from other lcores that may be queued, on their way to the owner or waiting for credit; 0: four times
@@ -294,6 +298,23 @@ plx_conn_arg(const struct plx_conn *conn)
 	return conn->arg;
 }
 
+/**
+ * Its QP: for plx_verbs.h, its number (`qp_num`), its device. The library's: look, do not post on it. From DRAINING on it may be
+ * destroyed at any moment, and then NULL: the owner before that, or whoever knows that no close begins.
+ */
+PLX_INLINE struct plx_qp *
+plx_conn_qp(const struct plx_conn *conn)
+{
+	return conn->qp;
+}
+
+/** What was granted of `cap` in its conf: depths, SGEs and inline bytes that a submit is held against. Any thread. */
+PLX_INLINE const struct plx_qp_cap *
+plx_conn_cap(const struct plx_conn *conn)
+{
+	return &conn->cap;
+}
+
 /** The connection of an op that has been submitted. As a pointer valid until that is destroyed. */
 PLX_INLINE struct plx_conn *
 plx_op_conn(const struct plx_op *op)
@@ -313,7 +334,11 @@ plx_conn_old_value(const struct plx_conn *conn, const struct plx_op *op)
 	return __builtin_expect(conn->atomic_big_endian != 0, 0) ? rte_be_to_cpu_64(raw) : raw;
 }
 
-/** Of one connection, both queues together. */
+/**
+ * Of one connection, both queues together. How many messages of a receive pool's SRQ came on it is not counted: what the pool
+ * needs is how many are held, and the other would cost each of them one store more. The pool's callback can count,
+ * plx_op_conn() of its op says whose it is.
+ */
 struct plx_conn_stats {
 	uint64_t lost;	  /**< ops whose completion was overtaken and has not come */
 	uint64_t late;	  /**< ops that were lost, and then settled after all */

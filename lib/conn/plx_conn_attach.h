@@ -33,7 +33,7 @@ extern "C" {
 struct plx_conn_attach_conf {
 	struct plx_qp *qp;		   /**< the application's; must outlive the connection */
 	struct plx_dispatcher *dispatcher; /**< OWNED */
-	unsigned int home;		   /**< as in struct plx_conn_conf */
+	unsigned int home;		   /**< as in struct plx_conn_conf: zero is lcore 0 */
 	uint32_t kinds;			   /**< PLX_KIND() of what its post_send takes, without what its table says it lacks */
 	uint32_t max_msg_sz;		   /**< bytes; 0: 2^31 */
 	plx_conn_lost_cb_t lost_cb;	   /**< may be NULL */

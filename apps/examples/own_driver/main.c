@@ -49,7 +49,7 @@ send_and_close(struct plx_conn *conn, struct plx_op *op, struct plx_poller *poll
 	ok(plx_conn_submit(conn, op), "send");
 	while (!plx_op_is_done(op))
 		plx_poller_once(poller);
-	printf("%s: %s\n", plx_device_name(conn->qp->dev), plx_status_name(op->status));
+	printf("%s: %s\n", plx_device_name(plx_conn_qp(conn)->dev), plx_status_name(op->status));
 	plx_op_prep_recv(op, NULL, 0, 0, NULL, NULL);
 	printf("receive: %s\n", rte_strerror(-plx_conn_submit(conn, op)));
 	ok(plx_op_put(op), "op");

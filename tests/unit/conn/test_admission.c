@@ -97,6 +97,9 @@ what_counts_is_what_was_granted(void **state)
 	rig.dev->grant_more.send_depth = 3;
 	conn = rig_conn(&rig, 8, OWNER, true);
 	assert_int_equal(conn->sq.depth, 11);
+	assert_int_equal(plx_conn_cap(conn)->send_depth, 11);
+	assert_int_equal(plx_conn_cap(conn)->recv_depth, 8);
+	assert_int_equal(fake_qp(plx_conn_qp(conn))->state, PLX_QP_RTS);
 	assert_int_equal(rig.cq->reserved, 19);
 	rig.dev->grant_more.send_depth = 40; /* 48 + 8 more: found out only when the QP is there */
 	assert_null(rig_conn(&rig, 8, OWNER, true));
@@ -112,6 +115,9 @@ a_home_that_the_dispatcher_does_not_have_is_refused(void **state)
 {
 	rig_make(&rig, &(struct rig_conf){0});
 	assert_null(rig_conn(&rig, 8, 3, true));
+	assert_int_equal(rte_errno, EINVAL);
+	rte_errno = 0;
+	assert_null(rig_conn(&rig, 8, 0, true)); /* left out of a conf: lcore 0, which is neither */
 	assert_int_equal(rte_errno, EINVAL);
 	rig_break(&rig);
 }
