@@ -461,6 +461,6 @@ plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats)
 		.sends_most = sq->most,
 		.recvs_most = rq->most,
 		.exhausted = conn->nb_exhausted,
-		.stalled_ns = stalled_ns(&conn->stall[0], sq),
+		.stalled_ns = stalled_ns(&conn->stall, sq),
 	};
 }

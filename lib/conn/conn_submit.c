@@ -352,14 +352,14 @@ submit_elsewhere(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **
 	return sent;
 }
 
-/** A submit finds @p q full, or others before it: count, and note since when nothing has completed. */
+/** A submit finds @p q full, or others before it: count, and note since when no send has completed. */
 static void
 exhausted(struct plx_conn *conn, const struct plx_op_queue *q)
 {
-	struct plx_conn_stall *stall = &conn->stall[q == &conn->rq];
+	struct plx_conn_stall *stall = &conn->stall;
 
 	conn->nb_exhausted++;
-	if (stall->since_ns != 0 && stall->tail == q->tail)
+	if (q == &conn->rq || (stall->since_ns != 0 && stall->tail == q->tail))
 		return;
 	stall->tail = q->tail;
 	stall->since_ns = plx_clock_monotonic_ns();

@@ -199,7 +199,7 @@ struct plx_conn {
 	uint64_t seen_polled;
 	uint64_t *marks;
 	uint64_t nb_exhausted;	/**< submits on the owner that were told -EAGAIN */
-	struct plx_conn_stall stall[2]; /**< of sends and receives */
+	struct plx_conn_stall stall;	/**< of sends */
 	uint32_t nb_cqes; /**< reserved in the CQ */
 	uint32_t told;	  /**< atomic: what the control thread has to tell (plx_conn_events.h) */
 	int32_t fatal_raw; /**< of the QP-fatal event; under the group's lock */
