@@ -24,7 +24,7 @@ static_assert(offsetof(struct plx_conn, sq) == PLX_OP_SQ_AT && offsetof(struct p
 /** What plx_conn_create() hands to the control thread. */
 struct make {
 	struct plx_conn *conn;
-	struct plx_pd *pd;
+	const struct plx_conn_conf *conf;
 	struct plx_qp_cap cap;
 	struct plx_srq *srq;
 };
@@ -50,145 +50,6 @@ conn_cqes_release(struct plx_conn *conn)
 {
 	conn_cq_release(conn->group->cq, conn->nb_cqes);
 	conn->nb_cqes = 0;
-}
-
-/** Control thread, when a half-made or unused connection goes. */
-static int
-unmake_qp(void *arg)
-{
-	struct plx_qp *qp = arg;
-	uint32_t qp_num = qp->qp_num;
-	int err = plx_qp_destroy(qp);
-
-	if (err != 0)
-		PLX_LOG(ERR, "QP %u: cannot be destroyed: error %d", qp_num, -err);
-	return err;
-}
-
-/**
- * A QP whose number no completion of another can have: messages of a pool are told apart by it, and a number may be given
- * again as soon as it is free, while completions of its last bearer are still in the CQ, or its messages are held.
- */
-static struct plx_qp *
-qp_of_fresh_number(const struct make *make, const struct plx_qp_conf *conf)
-{
-	struct plx_recv_pool *pool = make->conn->recv_pool;
-	struct plx_qp *qp = plx_qp_create(make->pd, conf), *again;
-
-	if (qp == NULL || pool == NULL || !recv_pool_knows(pool, qp->qp_num))
-		return qp;
-	again = qp_of_fresh_number(make, conf); /* with this one in the way of its number */
-	unmake_qp(qp);
-	return again;
-}
-
-/** Control thread: the QP, once its CQEs are reserved. A device may grant more than it had said. */
-static int
-make_qp(void *arg)
-{
-	struct make *make = arg;
-	struct plx_conn *conn = make->conn;
-	struct plx_qp_conf conf = {
-		.send_cq = conn->group->cq,
-		.recv_cq = conn->group->cq,
-		.cap = make->cap,
-		.transport = PLX_TRANSPORT_RC,
-		.srq = make->srq,
-	};
-	struct plx_qp_cap granted = make->cap;
-	int err = plx_qp_limits(make->pd->dev, &granted);
-
-	if (make->srq != NULL)
-		granted.recv_depth = 0; /* the pool has reserved the CQEs of the SRQ */
-	if (err == 0)
-		err = cqes_reserve(conn, &granted);
-	if (err != 0)
-		return err;
-	conn->qp = qp_of_fresh_number(make, &conf);
-	if (conn->qp == NULL) {
-		err = -rte_errno;
-		conn_cqes_release(conn);
-		return err;
-	}
-	if (plx_conn_cqes(&conn->qp->cap) != conn->nb_cqes) {
-		conn_cqes_release(conn);
-		err = cqes_reserve(conn, &conn->qp->cap);
-		if (err != 0)
-			goto unmake;
-	}
-	if (conn->recv_pool != NULL)
-		err = recv_pool_join(conn->recv_pool, conn);
-	if (err != 0) {
-		conn_cqes_release(conn);
-		goto unmake;
-	}
-	conn->qp_id = conn->qp->id;
-	return 0;
-
-unmake:
-	unmake_qp(conn->qp);
-	return err;
-}
-
-static int
-queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int socket_id)
-{
-	int err = plx_op_queue_init(q, RTE_MAX(depth, 1u), socket_id);
-
-	if (err != 0)
-		return err;
-	q->depth = depth; /* 0: the receives are an SRQ's */
-	q->qp_num = conn->qp->qp_num;
-	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
-	q->failed = conn_failed;
-	conn_update_limit(conn, q);
-	return 0;
-}
-
-/** The part of a connection that submit reads, from what was granted. */
-static int
-conn_fill(struct plx_conn *conn, const struct plx_pd *pd)
-{
-	const struct plx_device_caps *caps = plx_device_caps(pd->dev);
-	unsigned int port = conn->path.port;
-	struct plx_port_attr attr;
-	int err;
-
-	if (port == 0) {
-		err = plx_port_default(pd->dev);
-		if (err < 0)
-			return err;
-		port = (unsigned int)err;
-	}
-	err = plx_port_query(pd->dev, port, &attr);
-	if (err != 0)
-		return err;
-	conn->fast = conn->qp->fast;
-	conn->nb_qp_lines = conn->qp->nb_hot_lines;
-	conn->cap = conn->qp->cap;
-	conn->kinds = caps->kinds & ~PLX_KIND(PLX_OPCODE_RECV);
-	conn->max_msg_sz = attr.max_msg_sz;
-	conn->max_sge_rd = caps->max_sge_rd;
-	conn->atomic_big_endian = caps->atomic_big_endian;
-	if (conn->max_queued == 0)
-		conn->max_queued = 4 * plx_conn_cqes(&conn->cap);
-	err = queue_make(conn, &conn->sq, conn->cap.send_depth, caps->socket_id);
-	if (err != 0)
-		return err;
-	return queue_make(conn, &conn->rq, conn->cap.recv_depth, caps->socket_id);
-}
-
-static void
-cap_defaults(struct plx_qp_cap *cap)
-{
-	if (cap->send_depth == 0)
-		cap->send_depth = DEFAULT_DEPTH;
-	if (cap->recv_depth == 0)
-		cap->recv_depth = DEFAULT_DEPTH;
-	if (cap->send_sge == 0)
-		cap->send_sge = 1;
-	if (cap->recv_sge == 0)
-		cap->recv_sge = 1;
 }
 
 /** Nobody means that: no time-outs, no retries, GID 0. */
@@ -267,6 +128,150 @@ conn_alloc(const struct plx_conn_conf *conf)
 	return conn;
 }
 
+/** Control thread, when a half-made or unused connection goes. */
+static int
+unmake_qp(void *arg)
+{
+	struct plx_qp *qp = arg;
+	uint32_t qp_num = qp->qp_num;
+	int err = plx_qp_destroy(qp);
+
+	if (err != 0)
+		PLX_LOG(ERR, "QP %u: cannot be destroyed: error %d", qp_num, -err);
+	return err;
+}
+
+/** It cannot be destroyed now: a connection that is nobody's has it, and closes. Without memory for one it stays. */
+static void
+qp_keep(const struct plx_conn_conf *conf, struct plx_qp *qp)
+{
+	struct plx_conn *conn = conn_alloc(conf);
+
+	if (conn == NULL)
+		return;
+	conn->qp = qp;
+	conn->recv_pool = NULL; /* which it has not joined */
+	conn_keep(conn);
+}
+
+/**
+ * A QP whose number no completion of another can have: messages of a pool are told apart by it, and a number may be given
+ * again as soon as it is free, while completions of its last bearer are still in the CQ, or its messages are held.
+ */
+static struct plx_qp *
+qp_of_fresh_number(const struct make *make, const struct plx_qp_conf *conf)
+{
+	struct plx_recv_pool *pool = make->conn->recv_pool;
+	struct plx_qp *qp = plx_qp_create(make->conf->pd, conf), *again;
+	int err;
+
+	if (qp == NULL || pool == NULL || !recv_pool_knows(pool, qp->qp_num))
+		return qp;
+	again = qp_of_fresh_number(make, conf); /* with this one in the way of its number */
+	err = rte_errno;
+	if (unmake_qp(qp) != 0)
+		qp_keep(make->conf, qp);
+	rte_errno = err;
+	return again;
+}
+
+/** Control thread: the QP, once its CQEs are reserved. A device may grant more than it had said. */
+static int
+make_qp(void *arg)
+{
+	struct make *make = arg;
+	struct plx_conn *conn = make->conn;
+	struct plx_qp_conf conf = {
+		.send_cq = conn->group->cq,
+		.recv_cq = conn->group->cq,
+		.cap = make->cap,
+		.transport = PLX_TRANSPORT_RC,
+		.srq = make->srq,
+	};
+	struct plx_qp_cap granted = make->cap;
+	int err = plx_qp_limits(make->conf->pd->dev, &granted);
+
+	if (make->srq != NULL)
+		granted.recv_depth = 0; /* the pool has reserved the CQEs of the SRQ */
+	if (err == 0)
+		err = cqes_reserve(conn, &granted);
+	if (err != 0)
+		return err;
+	conn->qp = qp_of_fresh_number(make, &conf);
+	if (conn->qp == NULL)
+		return -rte_errno;
+	if (plx_conn_cqes(&conn->qp->cap) != conn->nb_cqes) {
+		conn_cqes_release(conn);
+		err = cqes_reserve(conn, &conn->qp->cap);
+	}
+	if (err == 0 && conn->recv_pool != NULL)
+		err = recv_pool_join(conn->recv_pool, conn);
+	if (err == 0)
+		conn->qp_id = conn->qp->id;
+	return err; /* conn_unmake() undoes */
+}
+
+static int
+queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int socket_id)
+{
+	int err = plx_op_queue_init(q, RTE_MAX(depth, 1u), socket_id);
+
+	if (err != 0)
+		return err;
+	q->depth = depth; /* 0: the receives are an SRQ's */
+	q->qp_num = conn->qp->qp_num;
+	q->overtaken = conn->lost_cb != NULL ? conn_overtaken : NULL;
+	q->failed = conn_failed;
+	conn_update_limit(conn, q);
+	return 0;
+}
+
+/** The part of a connection that submit reads, from what was granted. */
+static int
+conn_fill(struct plx_conn *conn, const struct plx_pd *pd)
+{
+	const struct plx_device_caps *caps = plx_device_caps(pd->dev);
+	unsigned int port = conn->path.port;
+	struct plx_port_attr attr;
+	int err;
+
+	if (port == 0) {
+		err = plx_port_default(pd->dev);
+		if (err < 0)
+			return err;
+		port = (unsigned int)err;
+	}
+	err = plx_port_query(pd->dev, port, &attr);
+	if (err != 0)
+		return err;
+	conn->fast = conn->qp->fast;
+	conn->nb_qp_lines = conn->qp->nb_hot_lines;
+	conn->cap = conn->qp->cap;
+	conn->kinds = caps->kinds & ~PLX_KIND(PLX_OPCODE_RECV);
+	conn->max_msg_sz = attr.max_msg_sz;
+	conn->max_sge_rd = caps->max_sge_rd;
+	conn->atomic_big_endian = caps->atomic_big_endian;
+	if (conn->max_queued == 0)
+		conn->max_queued = 4 * plx_conn_cqes(&conn->cap);
+	err = queue_make(conn, &conn->sq, conn->cap.send_depth, caps->socket_id);
+	if (err != 0)
+		return err;
+	return queue_make(conn, &conn->rq, conn->cap.recv_depth, caps->socket_id);
+}
+
+static void
+cap_defaults(struct plx_qp_cap *cap)
+{
+	if (cap->send_depth == 0)
+		cap->send_depth = DEFAULT_DEPTH;
+	if (cap->recv_depth == 0)
+		cap->recv_depth = DEFAULT_DEPTH;
+	if (cap->send_sge == 0)
+		cap->send_sge = 1;
+	if (cap->recv_sge == 0)
+		cap->recv_sge = 1;
+}
+
 void
 conn_let_go(struct plx_conn *conn)
 {
@@ -278,6 +283,21 @@ conn_let_go(struct plx_conn *conn)
 	rte_free(conn);
 }
 
+static void
+insert(struct plx_conn_group *group, struct plx_conn *conn)
+{
+	LIST_INSERT_HEAD(&group->conns, conn, in_group);
+	__atomic_fetch_add(&group->nb_conns, 1, __ATOMIC_RELAXED);
+}
+
+void
+conn_group_insert(struct plx_conn_group *group, struct plx_conn *conn)
+{
+	pthread_mutex_lock(&group->lock);
+	insert(group, conn);
+	pthread_mutex_unlock(&group->lock);
+}
+
 /** From here on events find @p conn. Those that were heeded before it was in the list did not: -EIO. */
 static int
 group_add(struct plx_conn_group *group, struct plx_conn *conn, bool to_fill)
@@ -286,8 +306,7 @@ group_add(struct plx_conn_group *group, struct plx_conn *conn, bool to_fill)
 
 	pthread_mutex_lock(&group->lock);
 	if (!group_has_lost_its_cq(group) && !recv_pool_is_lost(conn->recv_pool)) {
-		LIST_INSERT_HEAD(&group->conns, conn, in_group);
-		__atomic_fetch_add(&group->nb_conns, 1, __ATOMIC_RELAXED);
+		insert(group, conn);
 		if (to_fill)
 			recv_pool_lacks(conn->recv_pool, conn);
 		err = 0;
@@ -296,11 +315,26 @@ group_add(struct plx_conn_group *group, struct plx_conn *conn, bool to_fill)
 	return err;
 }
 
+/** The making of @p conn has failed: undo it, or keep what cannot be undone. */
+static void
+conn_unmake(struct plx_conn *conn)
+{
+	if (conn->recv_pool != NULL) /* its queues may not have been made: the QP itself knows the number */
+		recv_pool_leave(conn->recv_pool, conn, conn->qp->qp_num);
+	conn->recv_pool = NULL;
+	if (conn->qp != NULL && plx_control_sync(conn->group->control, unmake_qp, conn->qp) != 0) {
+		conn_keep(conn);
+		return;
+	}
+	conn_cqes_release(conn);
+	conn_let_go(conn);
+}
+
 struct plx_conn *
 plx_conn_create(const struct plx_conn_conf *conf)
 {
 	struct plx_conn *conn = conn_alloc(conf);
-	struct make make = {.conn = conn, .pd = conf->pd, .cap = conf->cap};
+	struct make make = {.conn = conn, .conf = conf, .cap = conf->cap};
 	bool to_fill;
 	int err;
 
@@ -313,28 +347,25 @@ plx_conn_create(const struct plx_conn_conf *conf)
 		make.cap.recv_sge = make.srq != NULL ? 0 : 1;
 	}
 	err = plx_control_sync(conf->group->control, make_qp, &make);
-	if (err != 0)
-		goto free_conn;
+	if (err != 0) {
+		conn->recv_pool = NULL; /* which it has not joined */
+		goto unmake;
+	}
 	err = conn_fill(conn, conf->pd);
 	if (err != 0)
-		goto destroy_qp;
+		goto unmake;
 	to_fill = conf->recv_pool != NULL && make.srq == NULL;
 	conn->used_elsewhere = to_fill; /* the owner posts its receives, at any moment */
 	err = group_add(conf->group, conn, to_fill);
 	if (err != 0)
-		goto destroy_qp;
+		goto unmake;
 	if (to_fill)
 		recv_pool_serve(conf->recv_pool);
 	conn_word_end(conn);
 	return conn;
 
-destroy_qp:
-	if (conn->recv_pool != NULL) /* its queues may not have been made: the QP itself knows the number */
-		recv_pool_leave(conn->recv_pool, conn, conn->qp->qp_num);
-	plx_control_sync(conf->group->control, unmake_qp, conn->qp);
-	conn_cqes_release(conn);
-free_conn:
-	conn_let_go(conn);
+unmake:
+	conn_unmake(conn);
 	rte_errno = -err;
 	return NULL;
 }

@@ -259,6 +259,32 @@ conn_close_once(struct plx_conn *conn)
 	return false;
 }
 
+static void
+kept_closed(struct plx_conn *conn, void *arg)
+{
+	plx_conn_destroy(conn);
+}
+
+void
+conn_keep(struct plx_conn *conn)
+{
+	struct plx_conn_group *group = conn->group;
+
+	conn->closed_cb = kept_closed;
+	conn->lost_cb = NULL;
+	conn->failed_cb = NULL;
+	conn->drained_cb = NULL;
+	conn->sq.qp_num = conn->qp->qp_num;
+	conn->closing = true;
+	conn->destroy_failed = true;
+	conn->deadline = deadline_after_ms(RETRY_MS);
+	conn->close_step = DESTROY;
+	conn->told = CONN_TOLD_KEPT;
+	conn_group_insert(group, conn);
+	conn_word_end(conn);
+	conn_group_tell(group, GROUP_TOLD_CONN);
+}
+
 int
 plx_conn_drain(struct plx_conn *conn)
 {

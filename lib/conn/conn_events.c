@@ -220,6 +220,8 @@ conn_heed(struct plx_conn *conn, const struct plx_conn_group *group)
 {
 	uint32_t told = __atomic_exchange_n(&conn->told, 0, __ATOMIC_RELAXED);
 
+	if (told & CONN_TOLD_KEPT)
+		conn_close_begin(conn);
 	conn->last_wqe |= (told & CONN_TOLD_LAST_WQE) != 0;
 	conn->fatal |= (told & CONN_TOLD_FATAL) != 0; /* for good: a destroy may be on its way that fails */
 	conn->cq_lost |= group->cq_lost;

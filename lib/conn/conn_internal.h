@@ -55,6 +55,7 @@ struct plx_conn_group {
 
 #define CONN_TOLD_FATAL	   0x1
 #define CONN_TOLD_LAST_WQE 0x2
+#define CONN_TOLD_KEPT	   0x4 /**< conn_keep(): whose closing flag is set */
 
 /* ---- conn_events.c ---- */
 void conn_events_join(struct plx_conn_events *events, struct plx_conn_group *group);
@@ -205,6 +206,9 @@ conn_cq_release(struct plx_cq *cq, uint32_t nb)
 	__atomic_fetch_sub(&cq->reserved, nb, __ATOMIC_RELAXED);
 }
 
+/** From here on events find @p conn (conn.c). */
+void conn_group_insert(struct plx_conn_group *group, struct plx_conn *conn);
+
 /** Give the CQEs of @p conn back to its CQ (conn.c). Owner, or the control thread before there is a connection. */
 void conn_cqes_release(struct plx_conn *conn);
 
@@ -238,6 +242,12 @@ unsigned int conn_group_expire(struct plx_conn_group *group);
 
 /** Start to close @p conn, whose closing flag the caller has set; moved on by conn_close_once(). */
 void conn_close_begin(struct plx_conn *conn);
+
+/**
+ * Keep @p conn, whose making has failed and whose QP cannot be destroyed, in its group: it is the caller's no longer, and
+ * closes until the QP is gone. Any thread.
+ */
+void conn_keep(struct plx_conn *conn);
 
 /** Start to drain @p conn, whose draining flag the caller has set; likewise. */
 void conn_drain_begin(struct plx_conn *conn);

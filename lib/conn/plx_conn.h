@@ -237,6 +237,8 @@ plx_conn_cqes(const struct plx_qp_cap *granted)
  * NULL with rte_errno: ENOSPC its CQEs, or its receives, do not fit (before the QP exists; the log has used, needed and limit),
  * EINVAL a bad number, home or pool, EIO its CQ has lost completions, its pool's SRQ is in error or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the
  * control thread, and what plx_qp_create() says.
+ * A QP that then cannot be destroyed either stays with the group, as a connection of its own that closes
+ * (plx_conn_group_nb_conns()), until it can.
  * An event (plx_conn_events.h) may close it, and failed_cb run, before this returns; closed_cb comes after. Not on a polling
  * lcore: it waits.
  */

@@ -7,7 +7,7 @@
 
 #include "conn_internal.h"
 #include "interpose.h"
-#include "rig.h"
+#include "pool_rig.h"
 
 /**
  * @file
@@ -178,6 +178,77 @@ a_connection_that_an_event_closes_at_once_is_there_when_create_returns(void **st
 	rig_turns_until_closed(&rig, 1);
 }
 
+/* ---- a making that cannot be undone ---------------------------------------------------------- */
+
+/** The connection that has what could not be destroyed goes by itself, once it can. */
+static void
+turns_until_conns(unsigned int n)
+{
+	uint64_t end = plx_clock_monotonic_ns() + UINT64_C(10000000000);
+
+	while (plx_conn_group_nb_conns(rig.group) != n && plx_clock_monotonic_ns() < end)
+		rig_turn(&rig);
+	assert_int_equal(plx_conn_group_nb_conns(rig.group), n);
+}
+
+static void
+create_fails_and_is_kept(int code)
+{
+	rig.dev->fail_destroys = 2;
+	plx_test_as_lcore(WORKER);
+	assert_null(rig_conn(&rig, 8, OWNER, true));
+	assert_int_equal(rte_errno, code);
+	plx_test_as_lcore(OWNER);
+	assert_int_equal(rig.cq->reserved, 16);
+	assert_int_equal(plx_conn_group_nb_conns(rig.group), 1);
+	assert_int_equal(plx_conn_group_destroy(rig.group), -EBUSY);
+	turns_until_conns(0);
+	assert_int_equal(rig.dev->nb_created, rig.dev->nb_destroyed);
+	assert_int_equal(rig.cq->reserved, 0);
+	assert_int_equal(rig.nb_closed, 0);
+}
+
+static void
+a_qp_whose_making_fails_and_that_cannot_be_destroyed_is_kept_until_it_can(void **state)
+{
+	rig.dev->fail_port = true;
+	create_fails_and_is_kept(ENOENT);
+	rig.dev->fail_port = false;
+	interpose_fail_alloc_at = 2; /* a queue */
+	create_fails_and_is_kept(ENOMEM);
+}
+
+static void
+a_qp_that_a_pool_does_not_fit_and_that_cannot_be_destroyed_is_kept_until_it_can(void **state)
+{
+	pool_make(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 8, .max_conns = 1});
+	conn = rig_conn(&rig, 8, OWNER, true);
+	rig.dev->fail_destroys = 2;
+	assert_null(rig_conn(&rig, 8, OWNER, true));
+	assert_int_equal(rte_errno, ENOSPC);
+	turns_until_conns(1);
+	rig_close(&rig, conn);
+	pool_break(&rig);
+}
+
+static void
+a_qp_in_the_way_of_its_number_that_cannot_be_destroyed_is_kept_until_it_can(void **state)
+{
+	struct plx_conn *other;
+
+	pool_make(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 8});
+	conn = rig_conn(&rig, 8, OWNER, true);
+	rig.dev->next_qp_num = conn->sq.qp_num;
+	rig.dev->fail_destroys = 2;
+	assert_non_null(other = rig_conn(&rig, 8, OWNER, true));
+	assert_int_equal(other->sq.qp_num, conn->sq.qp_num + 1);
+	assert_int_equal(plx_conn_group_nb_conns(rig.group), 3);
+	turns_until_conns(2);
+	rig_close(&rig, conn);
+	rig_close(&rig, other);
+	pool_break(&rig);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_thread_that_sees_closed_and_destroys_takes_nothing_from_the_owner),
@@ -185,6 +256,9 @@ static const struct CMUnitTest tests[] = {
 	CASE(an_event_during_a_destroy_that_fails_closes_the_connection),
 	CASE(an_event_during_a_close_that_finds_the_lane_full_closes_the_connection),
 	CASE(a_connection_that_an_event_closes_at_once_is_there_when_create_returns),
+	CASE(a_qp_whose_making_fails_and_that_cannot_be_destroyed_is_kept_until_it_can),
+	CASE(a_qp_that_a_pool_does_not_fit_and_that_cannot_be_destroyed_is_kept_until_it_can),
+	CASE(a_qp_in_the_way_of_its_number_that_cannot_be_destroyed_is_kept_until_it_can),
 };
 
 PLX_TEST_SUITE(conn, life, tests, .lcores = 3);
