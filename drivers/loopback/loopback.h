@@ -246,8 +246,6 @@ bool loopback_qp_fail(struct loopback_qp *qp);
 /* ---- loopback_event.c ---- */
 int loopback_event_fd(struct plx_device *dev);
 int loopback_event_next(struct plx_device *dev, struct plx_event *event);
-/** Raise @p type for the object @p id. */
-void loopback_event(struct loopback_device *dev, enum plx_event_type type, uint64_t id);
 /** @p qp, in ERR, takes no more from its SRQ; @p gone: and it is being destroyed. */
 void loopback_event_last_wqe(struct loopback_qp *qp, bool gone);
 /** @p qp ended because it refused its peer's op, and no completion of its own says so. rxe keeps silent then. */

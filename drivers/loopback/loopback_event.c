@@ -38,8 +38,9 @@ loopback_event_next(struct plx_device *dev, struct plx_event *event)
 	return soft_events_next(&loopback_device(dev)->events, event);
 }
 
-void
-loopback_event(struct loopback_device *dev, enum plx_event_type type, uint64_t id)
+/** Raise @p type for the object @p id. */
+static void
+event_raise(struct loopback_device *dev, enum plx_event_type type, uint64_t id)
 {
 	const struct plx_event event = {.type = type, .object = id, .raw = -1};
 
@@ -55,28 +56,28 @@ loopback_event_last_wqe(struct loopback_qp *qp, bool gone)
 	if (qp->srq == NULL || dev->last_wqe == LOOPBACK_LAST_WQE_OFF || late != gone || qp->last_wqe_told)
 		return;
 	qp->last_wqe_told = true;
-	loopback_event(dev, PLX_EVENT_LAST_WQE, qp->base.id);
+	event_raise(dev, PLX_EVENT_LAST_WQE, qp->base.id);
 	if (dev->last_wqe == LOOPBACK_LAST_WQE_TWICE)
-		loopback_event(dev, PLX_EVENT_LAST_WQE, qp->base.id);
+		event_raise(dev, PLX_EVENT_LAST_WQE, qp->base.id);
 }
 
 void
 loopback_event_refused(struct loopback_qp *qp)
 {
 	if (qp->status != SOFT_STATUS_RXE)
-		loopback_event(loopback_device(qp->base.dev), PLX_EVENT_QP_FATAL, qp->base.id);
+		event_raise(loopback_device(qp->base.dev), PLX_EVENT_QP_FATAL, qp->base.id);
 }
 
 void
 loopback_cq_overflowed(struct soft_cq *cq)
 {
-	loopback_event(loopback_device(cq->base.dev), PLX_EVENT_CQ_ERROR, cq->base.id);
+	event_raise(loopback_device(cq->base.dev), PLX_EVENT_CQ_ERROR, cq->base.id);
 }
 
 void
 loopback_srq_limit(struct soft_srq *srq)
 {
-	loopback_event(loopback_device(srq->base.dev), PLX_EVENT_SRQ_LIMIT, srq->base.id);
+	event_raise(loopback_device(srq->base.dev), PLX_EVENT_SRQ_LIMIT, srq->base.id);
 }
 
 int
@@ -101,7 +102,7 @@ plx_loopback_lose(struct plx_device *dev)
 		return -EINVAL;
 	if (!__atomic_exchange_n(&loopback_device(dev)->lost, 1, __ATOMIC_RELAXED)) {
 		cqs_kill(loopback_device(dev));
-		loopback_event(loopback_device(dev), PLX_EVENT_DEVICE_FATAL, 0);
+		event_raise(loopback_device(dev), PLX_EVENT_DEVICE_FATAL, 0);
 	}
 	return 0;
 }

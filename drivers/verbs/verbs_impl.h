@@ -92,8 +92,6 @@ verbs_fail(int err)
 
 /* verbs_trial.c */
 
-/** Create a QP of @p cap and destroy it: *cap is then what was granted. 0 or -errno, not logged. */
-int verbs_trial_qp(struct ibv_context *ctx, struct plx_qp_cap *cap);
 /** The longest inline that a QP of one WR and one SGE is granted. */
 uint32_t verbs_trial_inline(struct ibv_context *ctx);
 

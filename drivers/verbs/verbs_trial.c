@@ -91,8 +91,9 @@ trial_qp(const struct trial *trial, struct plx_qp_cap *cap)
 	return 0;
 }
 
-int
-verbs_trial_qp(struct ibv_context *ctx, struct plx_qp_cap *cap)
+/** Create a QP of @p cap and destroy it: *cap is then what was granted. 0 or -errno, not logged. */
+static int
+granted_by_trial(struct ibv_context *ctx, struct plx_qp_cap *cap)
 {
 	struct trial trial;
 	int err = trial_begin(&trial, ctx);
@@ -165,7 +166,7 @@ int
 verbs_qp_limits(struct plx_device *base, struct plx_qp_cap *cap)
 {
 	struct plx_qp_cap want = *cap;
-	int err = verbs_trial_qp(to_verbs_device(base)->ctx, cap);
+	int err = granted_by_trial(to_verbs_device(base)->ctx, cap);
 
 	if (err != 0)
 		PLX_LOG(ERR,

@@ -121,8 +121,9 @@ plx_conn_group_destroy(struct plx_conn_group *group)
 
 /* ---- what other threads sent --------------------------------------------------------------- */
 
-void
-conn_group_add_waiter(struct plx_conn_group *group, struct plx_conn *conn)
+/** Remember that @p conn has waiting ops. */
+static void
+add_waiter(struct plx_conn_group *group, struct plx_conn *conn)
 {
 	if (conn->in_waiters)
 		return;
@@ -160,7 +161,7 @@ take_run(struct plx_op_queue *q, struct plx_op **ops, unsigned int n)
 	}
 	for (unsigned int i = 0; i < n; i++)
 		conn_enqueue(conn, waiting, ops[i]);
-	conn_group_add_waiter(conn->group, conn);
+	add_waiter(conn->group, conn);
 	conn_post_waiting(conn, q);
 	conn_update_limit(conn, q);
 }
@@ -222,7 +223,7 @@ serve_waiters(struct plx_conn_group *group)
 		conn->in_waiters = false;
 		did += conn_post_waiting(conn, &conn->sq) + conn_post_waiting(conn, &conn->rq);
 		if (conn->waiting[0].nb != 0 || conn->waiting[1].nb != 0)
-			conn_group_add_waiter(group, conn);
+			add_waiter(group, conn);
 		conn = next;
 	}
 	return did;

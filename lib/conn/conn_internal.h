@@ -215,9 +215,6 @@ void conn_cqes_release(struct plx_conn *conn);
 /** conn_arm() of an op that has or may have a deadline (conn_give_up.c). */
 void conn_arm_more(struct plx_conn *conn, struct plx_op *op);
 
-/** Remember that @p conn has waiting ops (conn_group.c). */
-void conn_group_add_waiter(struct plx_conn_group *group, struct plx_conn *conn);
-
 /** The device gets @p op, in the post call that follows. */
 static inline void
 conn_arm(struct plx_conn *conn, struct plx_op *op)

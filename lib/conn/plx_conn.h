@@ -177,7 +177,7 @@ struct plx_conn {
 	bool draining;	 /**< atomic: likewise */
 	bool in_closing; /**< linked in the group's list of those on their way */
 	bool in_failed;	 /**< linked in the group's list of those that have failed */
-	bool close_wanted; /**< these four: owner */
+	bool close_wanted; /**< from here to close_due: owner */
 	bool drain_wanted;
 	bool drain_told;
 	bool error_logged;

@@ -49,9 +49,6 @@ uint64_t device_id(void);
 /** What a driver's destroy said, made 0 where the device is lost and that was all it had to say. */
 int device_destroyed(const struct plx_device *dev, int err);
 
-/** Whether @p dev can post @p cap; logs the first size that is above its limit. 0 or -EINVAL. */
-int device_cap_check(const struct plx_device *dev, const struct plx_qp_cap *cap);
-
 /**
  * @p fast, the table of a QP or CQ of @p dev, if it has a function in every slot; else the same with stubs, made once.
  * NULL, logged: the driver has more such tables than PLX_DEVICE_FAST_TABLES. Any thread.

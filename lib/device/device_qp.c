@@ -28,8 +28,9 @@ size_check(const struct plx_device *dev, const char *what, uint32_t want, uint32
 	return -EINVAL;
 }
 
-int
-device_cap_check(const struct plx_device *dev, const struct plx_qp_cap *cap)
+/** Whether @p dev can post @p cap; logs the first size that is above its limit. 0 or -EINVAL. */
+static int
+cap_check(const struct plx_device *dev, const struct plx_qp_cap *cap)
 {
 	const struct plx_device_caps *caps = &dev->caps;
 	const struct {
@@ -66,7 +67,7 @@ plx_qp_limits(struct plx_device *dev, struct plx_qp_cap *cap)
 	int err;
 
 	cap_defaults(&want);
-	err = device_cap_check(dev, &want);
+	err = cap_check(dev, &want);
 	if (err == 0)
 		err = dev->ops.qp_limits(dev, &want);
 	if (err == 0)
@@ -95,7 +96,7 @@ conf_check(const struct plx_pd *pd, const struct plx_qp_conf *conf)
 		PLX_LOG(ERR, "device %s: the SRQ of a QP must be of the QP's PD", dev->name);
 		return EINVAL;
 	}
-	return -device_cap_check(dev, &conf->cap);
+	return -cap_check(dev, &conf->cap);
 }
 
 /** With an SRQ a QP has no receive queue. Some drivers check the sizes all the same, others grant them. */
