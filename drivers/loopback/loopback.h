@@ -252,8 +252,6 @@ void loopback_event_last_wqe(struct loopback_qp *qp, bool gone);
 void loopback_event_refused(struct loopback_qp *qp);
 void loopback_cq_overflowed(struct soft_cq *cq);
 void loopback_srq_limit(struct soft_srq *srq);
-/** What a destroy returns: 0, or -EIO once the device is lost. */
-int loopback_gone(const struct plx_device *dev);
 
 /* ---- loopback_srq.c ---- */
 struct plx_srq *loopback_srq_create(struct plx_pd *pd, const struct plx_srq_conf *conf);

@@ -166,10 +166,8 @@ loopback_pd_create(struct plx_device *dev)
 static int
 loopback_pd_destroy(struct plx_pd *pd)
 {
-	const struct plx_device *dev = pd->dev;
-
 	soft_free(pd);
-	return loopback_gone(dev);
+	return 0;
 }
 
 static struct plx_mr *
@@ -203,7 +201,7 @@ loopback_mr_deregister(struct plx_mr *mr)
 	loopback_quiesce(); /* a copy that found the key is over before the caller may free the memory */
 	soft_keys_free(&dev->keys, mr->lkey);
 	soft_free(mr);
-	return loopback_gone(&dev->base);
+	return 0;
 }
 
 static struct plx_mw *
@@ -235,7 +233,7 @@ loopback_mw_destroy(struct plx_mw *mw)
 	loopback_quiesce(); /* and so is a copy that found its key */
 	soft_keys_free(&dev->keys, mw->rkey);
 	soft_free(mw);
-	return loopback_gone(&dev->base);
+	return 0;
 }
 
 static struct plx_cq *
@@ -268,14 +266,13 @@ static int
 loopback_cq_destroy(struct plx_cq *base)
 {
 	struct soft_cq *cq = loopback_cq(base);
-	const struct plx_device *dev = base->dev;
 
 	loopback_lock();
 	LIST_REMOVE(cq, link);
 	loopback_unlock();
 	soft_cq_fini(cq);
 	soft_free(cq);
-	return loopback_gone(dev);
+	return 0;
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */

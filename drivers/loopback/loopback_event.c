@@ -81,12 +81,6 @@ loopback_srq_limit(struct soft_srq *srq)
 }
 
 int
-loopback_gone(const struct plx_device *dev)
-{
-	return __atomic_load_n(&loopback_device(dev)->lost, __ATOMIC_RELAXED) ? -EIO : 0;
-}
-
-int
 plx_loopback_raise(struct plx_device *dev, const struct plx_event *event)
 {
 	if (dev->driver != &plx_loopback_driver)

@@ -70,12 +70,10 @@ loopback_srq_destroy(struct plx_srq *base)
 {
 	struct soft_srq *srq = loopback_srq(base);
 
-	const struct plx_device *dev = base->dev;
-
-	srq_uncount(loopback_device(dev));
+	srq_uncount(loopback_device(base->dev));
 	soft_srq_fini(srq);
 	soft_free(srq);
-	return loopback_gone(dev);
+	return 0;
 }
 
 int

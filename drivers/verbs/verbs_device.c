@@ -205,6 +205,7 @@ verbs_open(const char *name, struct rte_kvargs *args)
 		free(dev);
 		goto close_context;
 	}
+	pthread_mutex_init(&dev->reading, NULL);
 	dev->iwarp = ctx->device->transport_type == IBV_TRANSPORT_IWARP;
 	device_caps_fill(&dev->base.caps, &attr, dev->iwarp);
 	dev->base.caps.socket_id = device_socket(ctx->device);
@@ -228,6 +229,7 @@ verbs_close(struct plx_device *base)
 		PLX_LOG(ERR, "device %s: ibv_close_device: %s", base->name, strerror(-err));
 		return err;
 	}
+	pthread_mutex_destroy(&dev->reading);
 	free(dev);
 	return 0;
 }

@@ -7,7 +7,8 @@
  * Async events: read without waiting, copied, acked.
  *
  * An object that has an event which was read and not acked is not destroyed: ibv_destroy_...() waits for the ack. So what
- * the event points to lives until the ack here, and our struct, which is its context, is freed behind that.
+ * the event points to lives until the ack here, and our struct, which is its context, is freed behind that. On a lost device
+ * ibv_destroy_...() does not wait: verbs_lost.c does.
  */
 
 #include "verbs_impl.h"
@@ -104,15 +105,27 @@ event_fill(struct plx_event *to, const struct ibv_async_event *from)
 	}
 }
 
-int
-verbs_event_next(struct plx_device *dev, struct plx_event *event)
+static int
+event_read(struct verbs_device *dev, struct plx_event *event)
 {
 	struct ibv_async_event ibv;
 
 	errno = 0;
-	if (ibv_get_async_event(to_verbs_device(dev)->ctx, &ibv) != 0)
+	if (ibv_get_async_event(dev->ctx, &ibv) != 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -plx_verbs_errno();
 	event_fill(event, &ibv);
 	ibv_ack_async_event(&ibv);
 	return 1;
+}
+
+int
+verbs_event_next(struct plx_device *base, struct plx_event *event)
+{
+	struct verbs_device *dev = to_verbs_device(base);
+	int got;
+
+	pthread_mutex_lock(&dev->reading);
+	got = event_read(dev, event);
+	pthread_mutex_unlock(&dev->reading);
+	return got;
 }

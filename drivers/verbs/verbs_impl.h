@@ -17,11 +17,12 @@
  *      verbs_queue.c    CQ and QP                       verbs_bring_up.c  INIT, RTR, RTS, ERR
  *      verbs_srq.c      SRQ                             verbs_wc.c      completions translated
  *      plx_verbs_fast.h post and poll                   verbs_mw.c      windows
- *      verbs_event.c    async events
+ *      verbs_event.c    async events                    verbs_lost.c    what a destroy means when the device is gone
  */
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -39,6 +40,7 @@ struct verbs_device {
 	struct plx_device base;
 	struct ibv_context *ctx;
 	bool iwarp;
+	pthread_mutex_t reading; /**< an event, from its read to its ack (verbs_event.c) */
 };
 
 struct verbs_pd {
@@ -134,6 +136,11 @@ int verbs_event_next(struct plx_device *dev, struct plx_event *event);
 
 /** Make reading events return instead of wait. 0 or an errno, logged. */
 int verbs_event_init(struct verbs_device *dev);
+/**
+ * What a destroy of ours returns when libibverbs' said @p err, 0 or -errno: 0 also if the device is lost. Then libibverbs has
+ * kept its own struct; events that name it find NULL in *@p context, which points to ours (NULL: it has none).
+ */
+int verbs_destroyed(struct plx_device *dev, int err, void **context);
 /** Take a new QP from RESET to INIT on @p port, the peer without rights. 0 or -errno. */
 int verbs_qp_init(struct ibv_qp *qp, unsigned int port);
 /** PLX_ACCESS_* as IBV_ACCESS_*. */

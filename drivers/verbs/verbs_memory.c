@@ -37,7 +37,7 @@ int
 verbs_pd_destroy(struct plx_pd *base)
 {
 	struct verbs_pd *pd = to_verbs_pd(base);
-	int err = plx_verbs_result(ibv_dealloc_pd(pd->ibv));
+	int err = verbs_destroyed(base->dev, plx_verbs_result(ibv_dealloc_pd(pd->ibv)), NULL);
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_dealloc_pd: %s", base->dev->name, strerror(-err));
@@ -187,7 +187,7 @@ int
 verbs_mr_deregister(struct plx_mr *base)
 {
 	struct verbs_mr *mr = to_verbs_mr(base);
-	int err = plx_verbs_result(ibv_dereg_mr(mr->ibv));
+	int err = verbs_destroyed(base->pd->dev, plx_verbs_result(ibv_dereg_mr(mr->ibv)), NULL);
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_dereg_mr of lkey 0x%x: %s", base->pd->dev->name, base->lkey,

@@ -37,7 +37,7 @@ int
 verbs_mw_destroy(struct plx_mw *base)
 {
 	struct verbs_mw *mw = plx_container_of(base, struct verbs_mw, base);
-	int err = plx_verbs_result(ibv_dealloc_mw(mw->ibv));
+	int err = verbs_destroyed(base->mr->pd->dev, plx_verbs_result(ibv_dealloc_mw(mw->ibv)), NULL);
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_dealloc_mw of rkey 0x%x: %s", base->mr->pd->dev->name, base->rkey,

@@ -41,7 +41,7 @@ int
 verbs_cq_destroy(struct plx_cq *base)
 {
 	struct plx_verbs_cq *cq = plx_verbs_to_cq(base);
-	int err = plx_verbs_result(ibv_destroy_cq(cq->ibv));
+	int err = verbs_destroyed(base->dev, plx_verbs_result(ibv_destroy_cq(cq->ibv)), &cq->ibv->cq_context);
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_destroy_cq of %u entries: %s", base->dev->name, base->nb_cqe,
@@ -133,7 +133,7 @@ int
 verbs_qp_destroy(struct plx_qp *base)
 {
 	struct plx_verbs_qp *qp = plx_verbs_to_qp(base);
-	int err = plx_verbs_result(ibv_destroy_qp(qp->ibv));
+	int err = verbs_destroyed(base->dev, plx_verbs_result(ibv_destroy_qp(qp->ibv)), &qp->ibv->qp_context);
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_destroy_qp of QP %u: %s", base->dev->name, base->qp_num,

@@ -42,7 +42,7 @@ int
 verbs_srq_destroy(struct plx_srq *base)
 {
 	struct plx_verbs_srq *srq = plx_verbs_to_srq(base);
-	int err = plx_verbs_result(ibv_destroy_srq(srq->ibv));
+	int err = verbs_destroyed(base->dev, plx_verbs_result(ibv_destroy_srq(srq->ibv)), &srq->ibv->srq_context);
 
 	if (err != 0) {
 		PLX_LOG(ERR, "device %s: ibv_destroy_srq of %u WRs: %s", base->dev->name, base->depth, strerror(-err));

@@ -35,7 +35,11 @@ struct plx_conn_group_conf {
 	struct plx_dispatcher *dispatcher; /**< OWNED; its owner owns the connections */
 	struct plx_cq *cq;		   /**< of all its connections, both directions; polled by the owner */
 	struct plx_control *control;	   /**< the owner lcore must be one of its lcores */
-	struct plx_conn_events *events;	   /**< of the CQ's device, on the same control thread; NULL: nobody listens */
+	/**
+	 * Of the CQ's device, on the same control thread. NULL: nobody listens. When the device is lost its connections are not
+	 * told: their ops stay in flight until you close or drain, which settles them all, and ends, within twice drain_ms.
+	 */
+	struct plx_conn_events *events;
 };
 
 /**

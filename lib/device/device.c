@@ -95,7 +95,7 @@ plx_pd_destroy(struct plx_pd *pd)
 			srqs);
 		return -EBUSY;
 	}
-	err = device_destroyed(dev, dev->ops.pd_destroy(pd));
+	err = dev->ops.pd_destroy(pd);
 	if (err == 0)
 		device_count_sub(&dev->nb_pds);
 	return err;
@@ -146,7 +146,7 @@ plx_cq_destroy(struct plx_cq *cq)
 		PLX_LOG(ERR, "device %s: CQ is in use: it is the CQ of %u queues", dev->name, qps);
 		return -EBUSY;
 	}
-	err = device_destroyed(dev, dev->ops.cq_destroy(cq));
+	err = dev->ops.cq_destroy(cq);
 	if (err == 0)
 		device_count_sub(&dev->nb_cqs);
 	return err;

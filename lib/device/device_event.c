@@ -4,12 +4,10 @@
 
 /**
  * @file
- * Async events: asked of the driver; what a lost device means is remembered here.
+ * Async events: asked of the driver; that a device is lost is remembered here.
  */
 
 #include "device_impl.h"
-
-#include <errno.h>
 
 uint64_t
 device_id(void)
@@ -23,12 +21,6 @@ bool
 plx_device_is_lost(const struct plx_device *dev)
 {
 	return __atomic_load_n(&dev->lost, __ATOMIC_RELAXED) != 0;
-}
-
-int
-device_destroyed(const struct plx_device *dev, int err)
-{
-	return err == -EIO && plx_device_is_lost(dev) ? 0 : err;
 }
 
 const char *

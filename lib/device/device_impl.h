@@ -46,9 +46,6 @@ device_count(const uint32_t *count)
 /** A number for an object, never given before. */
 uint64_t device_id(void);
 
-/** What a driver's destroy said, made 0 where the device is lost and that was all it had to say. */
-int device_destroyed(const struct plx_device *dev, int err);
-
 /**
  * @p fast, the table of a QP or CQ of @p dev, if it has a function in every slot; else the same with stubs, made once.
  * NULL, logged: the driver has more such tables than PLX_DEVICE_FAST_TABLES. Any thread.

@@ -108,7 +108,7 @@ plx_mr_deregister(struct plx_mr *mr)
 			device_count(&mr->nb_mws));
 		return -EBUSY;
 	}
-	err = device_destroyed(pd->dev, pd->dev->ops.mr_deregister(mr));
+	err = pd->dev->ops.mr_deregister(mr);
 	if (err == 0)
 		device_count_sub(&pd->nb_mrs);
 	return err;

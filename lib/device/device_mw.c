@@ -42,7 +42,7 @@ plx_mw_destroy(struct plx_mw *mw)
 	if (mw == NULL)
 		return 0;
 	mr = mw->mr;
-	err = device_destroyed(mr->pd->dev, mr->pd->dev->ops.mw_destroy(mw));
+	err = mr->pd->dev->ops.mw_destroy(mw);
 	if (err == 0)
 		device_count_sub(&mr->nb_mws);
 	return err;

@@ -159,7 +159,7 @@ plx_qp_destroy(struct plx_qp *qp)
 	send_cq = qp->send_cq;
 	recv_cq = qp->recv_cq;
 	srq = qp->srq;
-	err = device_destroyed(pd->dev, pd->dev->ops.qp_destroy(qp));
+	err = pd->dev->ops.qp_destroy(qp);
 	if (err != 0)
 		return err;
 	if (srq != NULL)

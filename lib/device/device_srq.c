@@ -71,7 +71,7 @@ plx_srq_destroy(struct plx_srq *srq)
 		PLX_LOG(ERR, "device %s: SRQ is in use: %u QPs take their receives from it", pd->dev->name, qps);
 		return -EBUSY;
 	}
-	err = device_destroyed(pd->dev, pd->dev->ops.srq_destroy(srq));
+	err = pd->dev->ops.srq_destroy(srq);
 	if (err == 0)
 		device_count_sub(&pd->nb_srqs);
 	return err;

@@ -14,6 +14,8 @@
  *
  * An object counts what depends on it: destroying one in use is -EBUSY, destroys nothing, and the log
  * names the count. Destroying NULL is harmless: 0.
+ * A destroy, close or deregister has freed the object when it returns 0, and left it as it was when it returns -errno: then
+ * it may be tried again. On a device that is lost (plx_event.h) it is 0, whether or not anybody knows of the loss yet.
  * Arguments and capabilities are checked here, once, before the driver is asked; what a device
  * does not advertise is refused with -ENOTSUP.
  *

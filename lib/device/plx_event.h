@@ -18,8 +18,7 @@
  * Reading never blocks. It is for the control thread: plx_conn_events.h does it, and tells connections; a program that
  * has no connections polls the fd itself.
  *
- * After a device fatal event has been read a destroy that the provider answers with -EIO counts as done: the kernel's
- * object is gone, ours is freed.
+ * What is on a lost device is destroyed as ever, whether or not its event was read (plx_device.h).
  *
  * @since 0.1
  */

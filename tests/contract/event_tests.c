@@ -14,6 +14,8 @@
 
 #include <plx_clock.h>
 #include <plx_event.h>
+#include <plx_fault.h>
+#include <plx_loopback.h>
 
 #define needs_events() plx_test_needs(plx_device_event_fd(contract.dev) >= 0, "a device with async events")
 
@@ -66,6 +68,56 @@ reading_does_not_wait_for_an_event(void **state)
 	assert_int_equal(got, 0);
 	assert_false(plx_device_is_lost(contract.dev));
 }
+
+/* ---- a device that is lost ----------------------------------------------------------------- */
+
+/** One of each kind is destroyed, once. */
+static void
+destroy_each(struct objects *objs, struct plx_device *dev, void *buf)
+{
+	const struct plx_qp_cap cap = {.send_depth = 1, .recv_depth = 1, .send_sge = 1, .recv_sge = 1};
+	struct plx_pd *pd = objects_pd(objs, dev);
+	struct plx_cq *cq = objects_cq(objs, dev, 16);
+	struct plx_srq *srq = objects_srq(objs, pd, 4, 1);
+	struct plx_qp *qp = objects_qp_on(objs, pd, cq, &cap, srq);
+	struct plx_mr *mr = objects_mr(objs, pd, buf, 64, 0);
+	struct plx_mw *mw = objects_mw(objs, mr);
+
+	objects_drop_qp(objs, qp);
+	objects_drop_srq(objs, srq);
+	objects_drop_cq(objs, cq);
+	objects_drop_mw(objs, mw);
+	objects_drop_mr(objs, mr);
+	objects_drop_pd(objs, pd);
+}
+
+/** case 16.2 */
+static void
+what_is_destroyed_on_a_lost_device_is_gone(void **state)
+{
+	struct objects *objs = *state;
+	void *buf = objects_buf(objs, 64);
+	struct plx_device *inner = plx_device_open(contract.spec), *dev;
+	struct plx_event event;
+
+	assert_non_null(inner);
+	assert_non_null(dev = contract.fault == NULL ? inner : plx_fault_wrap(inner, contract.fault));
+	if (plx_loopback_lose(inner) != 0) { /* nobody can lose it by a call */
+		assert_int_equal(plx_loopback_lose(inner), -EINVAL);
+		assert_false(plx_device_is_lost(dev));
+		assert_int_equal(plx_device_close(dev), 0);
+		return;
+	}
+	destroy_each(objs, dev, buf); /* nobody has read of it */
+	assert_false(plx_device_is_lost(dev));
+	assert_int_equal(plx_device_next_event(dev, &event), 1);
+	assert_int_equal(event.type, PLX_EVENT_DEVICE_FATAL);
+	assert_true(plx_device_is_lost(dev));
+	destroy_each(objs, dev, buf);
+	assert_int_equal(plx_device_close(dev), 0);
+}
+
+/* ---- what a device tells ------------------------------------------------------------------- */
 
 /** case 6.6 */
 static void
@@ -236,6 +288,7 @@ refusal_that_a_receive_tells_raises_no_event(void **state)
 
 const struct CMUnitTest event_tests[] = {
 	cmocka_unit_test(reading_does_not_wait_for_an_event),
+	cmocka_unit_test_setup_teardown(what_is_destroyed_on_a_lost_device_is_gone, objects_setup, objects_teardown),
 	pair_test_empty(limit_event_comes_once_for_each_time_it_is_armed),
 	pair_test_empty(overflowing_cq_is_named),
 	pair_test_empty(event_that_was_read_keeps_nobody_from_destroying),

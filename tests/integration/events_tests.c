@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 
 #include "plx_drivers.h"
@@ -139,11 +140,108 @@ a_lost_device_fails_all_connections_once_and_can_be_opened_again(void **state)
 		assert_int_equal(farm.by_status[PLX_ST_SUCCESS] + farm.by_status[PLX_ST_CONN_LOST] +
 				farm.by_status[PLX_ST_WR_FLUSH_ERR], 24);
 		assert_int_equal(stats().by_type[PLX_EVENT_DEVICE_FATAL], 1);
-		farm_break(&farm); /* every destroy says -EIO, and all is gone */
+		farm_break(&farm);
 	}
 	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .pool = {.nb_recvs = 4}});
 	assert_int_equal(farm_send(&farm, 0), 0);
 	farm_until(&farm, farm.pairs[0].arrived == 1 && farm.pairs[0].sent_ok == 1);
+	farm_break(&farm);
+}
+
+static void
+expect_settled(unsigned int nb)
+{
+	uint64_t posted = 0, settled = 0;
+
+	for (unsigned int i = 0; i < farm.conf.nb_pairs; i++) {
+		posted += farm.pairs[i].sent;
+		settled += farm.pairs[i].sent_ok + farm.pairs[i].sent_failed;
+	}
+	assert_int_equal(posted, nb);
+	assert_int_equal(settled, nb);
+}
+
+/** Nobody tells the group, nor the driver; the application closes, for what reason soever. */
+static void
+a_lost_device_that_nobody_listens_to_closes_when_it_is_asked_to(void **state)
+{
+	static const struct plx_recv_pool_conf pools[] = {
+		{.nb_recvs = 64},
+		{.nb_recvs = 64, .no_srq = true, .per_conn = 4},
+		{.nb_recvs = 64, .last_wqe = true},
+		{.nb_recvs = 0},
+	};
+
+	needs_loopback();
+	for (unsigned int k = 0; k < NB_OF(pools); k++) {
+		farm_make(&farm, &(struct farm_conf){.nb_pairs = 4, .no_events = true, .drain_ms = 10, .pool = pools[k]});
+		for (unsigned int i = 0; i < 4; i++)
+			assert_int_equal(farm_send(&farm, i), 0);
+		assert_int_equal(plx_loopback_lose(farm.dev), 0);
+		for (unsigned int i = 0; i < 20; i++)
+			farm_turn(&farm);
+		assert_int_equal(farm.nb_closed, 0);
+		farm_close(&farm, 0);
+		assert_int_equal(plx_conn_drain(farm.pairs[1].client), 0);
+		farm_until(&farm, farm.nb_closed == 2);
+		assert_false(plx_device_is_lost(farm.dev));
+		for (unsigned int i = 1; i < 4; i++)
+			farm_close(&farm, i);
+		farm_until(&farm, farm.nb_closed == 8);
+		expect_settled(4);
+		farm_break(&farm);
+	}
+}
+
+/** A request of the control thread that stays there until it is let go. */
+struct stopper {
+	struct plx_control_req req;
+	unsigned int runs; /**< atomic, both */
+	unsigned int goes;
+};
+
+static int
+stopper_run(struct plx_control_req *req)
+{
+	struct stopper *stopper = plx_container_of(req, struct stopper, req);
+
+	__atomic_store_n(&stopper->runs, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&stopper->goes, __ATOMIC_ACQUIRE))
+		rte_delay_us_sleep(100);
+	return 0;
+}
+
+static void
+stopper_done(struct plx_control_req *req)
+{
+}
+
+/** The control thread serves requests before it looks at events: it destroys on a device that it does not know to be lost. */
+static void
+a_destroy_that_waits_while_the_device_is_lost_is_done_once(void **state)
+{
+	struct stopper stopper = {.req = {.fn = stopper_run, .done = stopper_done}};
+	struct plx_conn *client;
+
+	needs_loopback();
+	farm_make(&farm, &(struct farm_conf){.nb_pairs = 2, .pool = {.nb_recvs = 16}});
+	client = farm.pairs[0].client;
+	assert_int_equal(farm_send(&farm, 0), 0);
+	farm_until(&farm, farm.pairs[0].sent_ok == 1);
+	assert_int_equal(plx_conn_drain(client), 0);
+	farm_until(&farm, plx_conn_drain(client) == -EALREADY && client->drain_told);
+	assert_int_equal(plx_control_submit(farm.control, &stopper.req), 0);
+	farm_until(&farm, __atomic_load_n(&stopper.runs, __ATOMIC_ACQUIRE));
+	assert_int_equal(plx_conn_close(client), 0);
+	for (unsigned int i = 0; i < 5; i++)
+		farm_turn(&farm);
+	assert_int_equal(plx_control_nb_under_way(farm.control), 2); /* that, and the destroy of the QP */
+	assert_int_equal(plx_loopback_lose(farm.dev), 0);
+	__atomic_store_n(&stopper.goes, 1, __ATOMIC_RELEASE);
+	farm_until(&farm, farm.pairs[0].client == NULL || client->destroy_failed);
+	assert_null(farm.pairs[0].client);
+	farm_until(&farm, farm.nb_closed == 4);
+	expect_settled(1);
 	farm_break(&farm);
 }
 
@@ -439,6 +537,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_overflow_of_the_cq_fails_each_op_of_it_once),
 	cmocka_unit_test(an_overflow_that_ends_the_cq_fails_each_op_of_it_once),
 	cmocka_unit_test(a_lost_device_fails_all_connections_once_and_can_be_opened_again),
+	cmocka_unit_test(a_lost_device_that_nobody_listens_to_closes_when_it_is_asked_to),
+	cmocka_unit_test(a_destroy_that_waits_while_the_device_is_lost_is_done_once),
 	cmocka_unit_test(a_port_that_is_not_ours_changes_nothing),
 	cmocka_unit_test(a_port_that_goes_down_while_all_is_flushed_settles_each_op_once),
 	cmocka_unit_test(a_qp_that_fails_fatally_is_told_and_closed_and_no_other),

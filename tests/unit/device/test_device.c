@@ -122,6 +122,27 @@ what_the_driver_could_not_destroy_still_counts(void **state)
 	assert_int_equal(plx_qp_destroy(qp), 0);
 }
 
+/** Only the driver knows whether a -EIO means that it is gone, and says 0 then. */
+static void
+what_a_driver_says_of_a_destroy_holds_on_a_lost_device_too(void **state)
+{
+	struct plx_qp_conf conf = conf_of((struct plx_qp_cap){.send_depth = 1});
+	struct plx_mr *mr = plx_mr_register(pd, memory, sizeof(memory), 0);
+	struct plx_qp *qp = plx_qp_create(pd, &conf);
+	struct plx_event event;
+
+	toy.fatal = true;
+	assert_int_equal(plx_device_next_event(dev, &event), 1);
+	assert_true(plx_device_is_lost(dev));
+	toy.busy = -EIO;
+	assert_int_equal(plx_qp_destroy(qp), -EIO);
+	assert_int_equal(plx_mr_deregister(mr), -EIO);
+	assert_int_equal(pd->nb_qps + pd->nb_mrs, 2);
+	toy.busy = 0;
+	assert_int_equal(plx_qp_destroy(qp), 0);
+	assert_int_equal(plx_mr_deregister(mr), 0);
+}
+
 static void
 rights_and_ranges_of_memory_are_checked(void **state)
 {
@@ -308,6 +329,7 @@ static const struct CMUnitTest tests[] = {
 	T(each_incomplete_table_is_filled_once_and_too_many_are_refused),
 	T(what_is_in_use_is_not_destroyed),
 	T(what_the_driver_could_not_destroy_still_counts),
+	T(what_a_driver_says_of_a_destroy_holds_on_a_lost_device_too),
 	T(rights_and_ranges_of_memory_are_checked),
 	T(sizes_are_checked_against_their_limits),
 	T(a_transport_that_is_not_advertised_is_refused),

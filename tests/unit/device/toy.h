@@ -34,6 +34,7 @@ struct toy {
 	struct plx_qp_conf conf; /* as create saw it */
 	uint64_t value;
 	int busy; /* what destroy calls return */
+	bool fatal; /* a device fatal event waits */
 };
 
 static struct toy toy;
@@ -46,6 +47,16 @@ static int toy_qp_destroy(struct plx_qp *qp) { return toy.busy; }
 static int toy_qp_to_error(struct plx_qp *qp) { return 0; }
 static struct plx_pd *toy_pd_create(struct plx_device *dev) { return &toy.pd; }
 static struct plx_cq *toy_cq_create(struct plx_device *dev, uint32_t n) { return &toy.cqs[toy.nb_cqs++ % 2]; }
+
+static int
+toy_event_next(struct plx_device *dev, struct plx_event *event)
+{
+	int got = toy.fatal;
+
+	*event = (struct plx_event){.type = PLX_EVENT_DEVICE_FATAL};
+	toy.fatal = false;
+	return got;
+}
 
 static int
 toy_port_query(struct plx_device *dev, unsigned int port, struct plx_port_attr *attr)
@@ -140,6 +151,7 @@ static const struct plx_driver toy_driver = {
 		.qp_destroy = toy_qp_destroy,
 		.qp_bring_up = toy_qp_bring_up,
 		.qp_to_error = toy_qp_to_error,
+		.event_next = toy_event_next,
 	},
 };
 

@@ -221,6 +221,19 @@ events_of_the_device_wait_for_room(void **state)
 	assert_false(readable());
 }
 
+/** The rule's errno means what it always does: nothing has reached inner, and the object is there. */
+static void
+destroy_that_fails_on_a_lost_device_is_tried_again(void **state)
+{
+	open_script("raise device_fatal 1; fail qp_destroy 1 EIO; fail cq_destroy 1 EIO");
+	send(1);
+	expect_event(PLX_EVENT_DEVICE_FATAL, 0);
+	assert_int_equal(plx_qp_destroy(qp), -EIO);
+	assert_int_equal(plx_qp_destroy(qp), 0);
+	assert_int_equal(plx_cq_destroy(cq), -EIO);
+	qp = NULL;
+}
+
 static void
 device_without_events_stays_without(void **state)
 {
@@ -246,6 +259,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(raised_device_fatal_loses_the_device),
 	TEST(raised_events_without_room_are_counted_as_lost),
 	TEST(events_of_the_device_wait_for_room),
+	TEST(destroy_that_fails_on_a_lost_device_is_tried_again),
 	cmocka_unit_test(device_without_events_stays_without),
 };
 
