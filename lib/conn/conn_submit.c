@@ -64,6 +64,13 @@ can_be_late(const struct plx_op *op)
 	       !((op->attention & PLX_OP_OWN_MORE) && op->deadline != 0);
 }
 
+/** What the completion of @p op, which does not come, would say that it brought; the list may be gone when it is over. */
+static uint32_t
+late_len(const struct plx_op *op)
+{
+	return op->wr.opcode >= PLX_OPCODE_READ && op->wr.opcode <= PLX_OPCODE_FETCH_ADD ? (uint32_t)conn_op_length(op) : 0;
+}
+
 /**
  * Which of @p ops, the next to be posted, behind @p run unsignaled ones, ask for a completion: each that must, the last,
  * so that no chain ends in silence, and one in every half queue, so that there is always credit on its way. No other flag changes.
@@ -80,7 +87,7 @@ choose_signals(const struct plx_op_queue *q, struct plx_op **ops, uint16_t n, ui
 			continue;
 		}
 		op->wr.flags &= (uint8_t)~PLX_WR_SIGNALED;
-		op->byte_len = (uint32_t)conn_op_length(op); /* the list may be gone when it is over */
+		op->byte_len = late_len(op);
 		run++;
 	}
 }

@@ -294,14 +294,17 @@ from_elsewhere_each_chain_of_the_owner_ends_signaled(void **state)
 
 /* ---- how they end -------------------------------------------------------------------------- */
 
+/** @p len: what a completion of its own would have said it brought. */
 static void
-the_result_is_whole_though_the_list_is_gone(void **state)
+late_result_is_whole(enum plx_opcode kind, uint32_t len)
 {
 	struct plx_sge list[2] = {{.addr = 1, .length = 30}, {.addr = 2, .length = 4}};
 	struct plx_result res;
 
 	count.keep = true;
-	late_ops(0, 2);
+	late_ops(1, 1);
+	rig_ops(&rig, kind, ops, 1, &count);
+	plx_op_add_flags(ops[0], PLX_OP_LATE_OK);
 	plx_op_set_sges(ops[0], list, 2);
 	submit(0, 2);
 	memset(list, 0xff, sizeof(list));
@@ -309,12 +312,19 @@ the_result_is_whole_though_the_list_is_gone(void **state)
 	rig_turn(&rig);
 	plx_op_result(ops[0], &res);
 	assert_int_equal(res.status, PLX_ST_SUCCESS);
-	assert_int_equal(res.kind, PLX_OPCODE_WRITE);
-	assert_int_equal(res.byte_len, 34);
+	assert_int_equal(res.kind, kind);
+	assert_int_equal(res.byte_len, len);
 	assert_int_equal(res.qp_num, conn->qp->qp_num);
 	assert_int_equal(res.wc_flags, 0);
 	assert_ptr_equal(res.conn, conn);
 	assert_int_equal(plx_op_put_bulk(rig.d->pool, ops, 2), 2);
+}
+
+static void
+the_result_is_whole_though_the_list_is_gone(void **state)
+{
+	late_result_is_whole(PLX_OPCODE_READ, 34);
+	late_result_is_whole(PLX_OPCODE_WRITE, 0); /* as of any write, late or not */
 }
 
 /* case 4.5: an error completes whatever it asked for; what is before it has succeeded, what is behind is flushed */
