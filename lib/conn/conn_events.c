@@ -31,6 +31,8 @@ conn_tell(struct plx_conn_group *group, const struct plx_event *event, uint32_t 
 {
 	struct plx_conn *conn;
 
+	if (event->object == 0)
+		return false; /* gone, or none of ours; whose QP is gone has that number too */
 	LIST_FOREACH(conn, &group->conns, in_group) {
 		if (conn->qp_id != event->object)
 			continue;

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "conn_internal.h"
 #include "rig.h"
 
 /**
@@ -181,6 +182,28 @@ overtaken_op_is_settled_before_the_drain_is_told(void **state)
 	rig_close(&rig, conn);
 }
 
+/** Object 0 is a port, the device, or an object that is gone; no connection whose QP is gone. */
+static void
+event_of_what_is_gone_leaves_a_drained_connection_alone(void **state)
+{
+	static const enum plx_event_type types[] = {PLX_EVENT_QP_FATAL, PLX_EVENT_LAST_WQE};
+	struct plx_conn *conn = conn_make(OWNER);
+
+	rig_ops(&rig, PLX_OPCODE_SEND, ops, 2, &count);
+	assert_int_equal(plx_conn_submit_burst(conn, ops, 2, &err), 2);
+	fake_lose(conn->qp, false);
+	fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	assert_int_equal(plx_conn_drain(conn), 0);
+	turns_until_drained();
+	assert_null(conn->qp);
+	for (unsigned int i = 0; i < NB_OF(types); i++)
+		assert_false(conn_group_hear(rig.group, &(struct plx_event){.type = types[i]}));
+	rig_turn(&rig);
+	assert_false(conn->closing);
+	rig_close(&rig, conn);
+}
+
 static void
 idle_connection_drains_too(void **state)
 {
@@ -261,6 +284,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(callback_closes),
 	CASE(what_the_device_never_flushes_is_settled_without_its_qp),
 	CASE(overtaken_op_is_settled_before_the_drain_is_told),
+	CASE(event_of_what_is_gone_leaves_a_drained_connection_alone),
 	CASE(idle_connection_drains_too),
 	CASE(closed_is_the_last_that_is_heard_of_a_connection),
 };
