@@ -488,7 +488,8 @@ plx_conn_post_kind_with(const struct plx_fast_ops *fast, struct plx_conn *conn, 
 
 /**
  * Submit @p n prepared ops, of the pool of the connection's dispatcher, to the send queue, in order; on the owner as one
- * chained post. (An op of another pool is taken like any other, unless it has a deadline, and its completion is foreign.)
+ * chained post. (An op of another pool is taken like any other, unless it has a deadline; its completion is foreign,
+ * and so it ends with the close, PLX_ST_CONN_LOST.)
  *
  * Returns how many were taken, the first ones. When fewer than @p n, *err has the reason of the first that was not:
  *   -EAGAIN    no room: the send queue is full (owner), or max_queued ops are queued (elsewhere); retry after progress

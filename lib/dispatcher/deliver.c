@@ -5,8 +5,6 @@
 
 #include <errno.h>
 
-#include <rte_debug.h>
-
 #include "dispatcher_internal.h"
 #include "plx_op_shared.h"
 
@@ -26,28 +24,57 @@ handoff_begin(struct handoff *out)
 }
 
 static void
-handoff_send(struct handoff *out)
+early_prepend(struct plx_dispatcher *d, struct plx_op *op)
 {
-	unsigned int sent;
+	struct plx_op_list *early = &d->early;
 
-	count(&out->home->nb_handed, out->nb);
-	sent = plx_lane_send(out->home->ops, out->ops, out->nb);
-	RTE_VERIFY(sent == out->nb); /* the lane holds every op of the pool */
+	op->next = early->nb != 0 ? early->first : NULL;
+	if (early->nb++ == 0)
+		early->last = op;
+	early->first = op;
+	d->detours |= PLX_DISPATCHER_EARLY;
+}
+
+/**
+ * The lane holds every op of the pool; but connections may have been given ops of others, and a close settles those too. What it
+ * did not take, from ops[@p sent] on, and @p behind wait in front of all that is early: nothing goes home before them.
+ */
+static __attribute__((noinline)) void
+handoff_wait(struct plx_dispatcher *d, struct handoff *out, unsigned int sent, struct plx_op *behind)
+{
+	if (behind != NULL)
+		early_prepend(d, behind);
+	while (out->nb != sent)
+		early_prepend(d, out->ops[--out->nb]);
+}
+
+/** As handoff_flush(), with something to send. */
+static bool
+handoff_send(struct plx_dispatcher *d, struct handoff *out, struct plx_op *behind)
+{
+	unsigned int sent = plx_lane_send(out->home->ops, out->ops, out->nb);
+	bool all = sent == out->nb;
+
+	count(&out->home->nb_handed, sent); /* behind the send: the owner compares it with what is over */
+	if (__builtin_expect(!all, 0))
+		handoff_wait(d, out, sent, behind);
 	out->nb = 0;
+	return all;
 }
 
-static inline void
-handoff_flush(struct handoff *out)
+/** Send them. False: some have to wait, and @p behind, unless it is NULL, waits behind them. */
+static inline bool
+handoff_flush(struct plx_dispatcher *d, struct handoff *out, struct plx_op *behind)
 {
-	if (__builtin_expect(out->nb != 0, 0))
-		handoff_send(out);
+	return __builtin_expect(out->nb == 0, 1) || handoff_send(d, out, behind);
 }
 
 static inline void
-handoff_add(struct handoff *out, struct plx_home *home, struct plx_op *op)
+handoff_add(struct plx_dispatcher *d, struct handoff *out, struct plx_home *home, struct plx_op *op)
 {
 	if (out->home != home || out->nb == PLX_POLL_BURST) {
-		handoff_flush(out);
+		if (!handoff_flush(d, out, op))
+			return;
 		out->home = home;
 	}
 	out->ops[out->nb++] = op;
@@ -179,11 +206,12 @@ static inline void
 owned_send(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 {
 	if (op->home != d->owner && op->home != PLX_HOME_ANY) {
-		handoff_add(out, d->home_of[op->home], op);
+		handoff_add(d, out, d->home_of[op->home], op);
 		return;
 	}
 	/* A callback may deliver, fail ops or mark what was handed over: none of it before what came earlier. */
-	handoff_flush(out);
+	if (!handoff_flush(d, out, op))
+		return;
 	if (__builtin_expect(!home_settle(op), 0))
 		count(&d->own->nb_orphans, 1);
 }
@@ -206,7 +234,7 @@ plx_dispatcher_run_early(struct plx_dispatcher *d)
 			d->detours &= ~PLX_DISPATCHER_EARLY;
 		owned_send(d, op, &out);
 	}
-	handoff_flush(&out);
+	handoff_flush(d, &out, NULL);
 	d->running_early = false;
 }
 
@@ -220,7 +248,7 @@ owned_route(struct plx_dispatcher *d, struct plx_op *op, struct handoff *out)
 	}
 	plx_op_list_append(&d->early, op);
 	d->detours |= PLX_DISPATCHER_EARLY;
-	handoff_flush(out);
+	handoff_flush(d, out, NULL);
 	plx_dispatcher_run_early(d);
 }
 
@@ -237,14 +265,14 @@ owned_deliver_rest(struct plx_dispatcher *d, struct plx_op *op, const struct plx
 		op = owned_claim(d, d->pool, wcs);
 		if (__builtin_expect(op == NULL, 0)) {
 			refused++;
-			handoff_flush(&out);
+			handoff_flush(d, &out, NULL);
 			plx_dispatcher_run_early(d);
 			continue;
 		}
 		result_fill(op, wcs);
 		owned_route(d, op, &out);
 	}
-	handoff_flush(&out);
+	handoff_flush(d, &out, NULL);
 	return refused;
 }
 
@@ -298,7 +326,7 @@ owned_settle(struct plx_dispatcher *d, struct plx_op *op, enum plx_status status
 	result_fill(op, &wc);
 	op->post_errno = err;
 	owned_route(d, op, &out);
-	handoff_flush(&out);
+	handoff_flush(d, &out, NULL);
 }
 
 void

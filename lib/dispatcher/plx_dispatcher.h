@@ -18,6 +18,9 @@
  *                 ^ inbox of WCs                                        ^ lane of ids
  *                 | deliver() on another thread                         | abandon() on another thread
  *
+ * The lane of ops holds every op of the dispatcher's pool. Ops of other pools, which connections take too, may find it full: then
+ * they wait on the owner, in order, and so does all that is to go home behind them, until their home has made a turn.
+ *
  * OWNED: one lcore, the owner, posts and delivers; its path has no locked instruction. Whoever else
  * calls deliver() leaves the completion in the owner's inbox, which plx_dispatcher_once() empties.
  * SHARED: there is no owner loop; any thread delivers, and claims the op by compare-and-swap.

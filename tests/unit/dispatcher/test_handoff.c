@@ -120,6 +120,46 @@ no_completion_is_dropped_while_the_worker_sleeps(void **state)
 	assert_int_equal(plx_op_pool_in_use(d->pool), 0);
 }
 
+/** A connection takes them like any other, and settles what never completes. */
+static void
+ops_of_another_pool_than_the_lane_was_made_for_wait_in_order(void **state)
+{
+	const struct plx_op_pool_conf conf = {.name = "other", .nb_ops = MANY, .socket_id = SOCKET_ID_ANY};
+	struct plx_op_pool *other = plx_op_pool_create(&conf);
+	struct plx_op *ours = post(WORKER, expect_next, (void *)(uintptr_t)MANY);
+	struct plx_op *inline_one = post(OWNER, on_done, NULL);
+	uint64_t marks[8];
+
+	assert_non_null(other);
+	nb_in_order = 0;
+	for (uintptr_t i = 0; i < MANY; i++) {
+		struct plx_op *op = plx_op_get(other);
+
+		plx_op_prep_send(op, NULL, 0, 0, expect_next, (void *)i);
+		plx_op_set_home(op, WORKER);
+		assert_int_equal(plx_dispatcher_posting(d, op), 0);
+		plx_dispatcher_posted(d, op, true);
+		plx_dispatcher_fail(d, op, PLX_ST_CONN_LOST, 0);
+	}
+	assert_true(stats().handed >= NB_OPS && stats().handed < MANY); /* as many as find room */
+	assert_int_equal(deliver_as(OWNER, plx_op_id(ours)), 0);
+	assert_int_equal(deliver_as(OWNER, plx_op_id(inline_one)), 0);
+	assert_int_equal(nb_called, 0); /* behind the others */
+	while (nb_called == 0 || nb_in_order != MANY + 1) {
+		unsigned int before = nb_in_order + nb_called;
+
+		once_as(WORKER);
+		once_as(OWNER);
+		assert_true(nb_in_order + nb_called > before || d->early.nb < 2);
+	}
+	plx_dispatcher_mark(d, marks);
+	assert_true(plx_dispatcher_passed(d, marks));
+	assert_int_equal(d->detours, 0);
+	assert_int_equal(stats().handed, MANY + 1);
+	plx_op_put(inline_one);
+	assert_int_equal(plx_op_pool_destroy(other), 0);
+}
+
 static void
 other_threads_leave_completions_to_the_owner(void **state)
 {
@@ -266,6 +306,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(completions_of_one_cq_reach_each_home_in_order),
 	TEST(ops_are_handed_over_before_a_later_callback_runs),
 	TEST(no_completion_is_dropped_while_the_worker_sleeps),
+	TEST(ops_of_another_pool_than_the_lane_was_made_for_wait_in_order),
 	TEST(other_threads_leave_completions_to_the_owner),
 	TEST(refusals_are_counted_on_the_owner_for_forwarded_ones_as_well),
 	TEST(forwarded_result_arrives_whole),
