@@ -183,7 +183,9 @@ main(int argc, char **argv)
 		err = options_parse(args.argc, args.argv, &device, &json, &error);
 	if (err > 0) {
 		fputs(usage, stdout);
-		return 0;
+		err = app_check_written(stdout, "stdout", &error);
+		if (err == 0)
+			return 0;
 	}
 	if (err == 0)
 		err = app_eal_start(&args, &machine, &error);

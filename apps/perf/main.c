@@ -62,7 +62,9 @@ prepare(struct perf *perf, int argc, char **argv, FILE **json)
 		err = perf_options_parse(args.argc, args.argv, &perf->opts, &perf->error);
 	if (err == 0 && perf->opts.help) {
 		perf_usage();
-		exit(0);
+		err = app_check_written(stdout, "stdout", &perf->error);
+		if (err == 0)
+			exit(0);
 	}
 	if (err == 0)
 		err = open_json(perf, json);

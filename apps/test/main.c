@@ -150,7 +150,9 @@ main(int argc, char **argv)
 		err = todo_parse(args.argc, args.argv, &todo, &error);
 	if (err == 0 && todo.help) {
 		fputs(usage, stdout);
-		return 0;
+		err = app_check_written(stdout, "stdout", &error);
+		if (err == 0)
+			return 0;
 	}
 	if (err == 0)
 		err = start(&args, &error);

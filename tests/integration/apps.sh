@@ -83,7 +83,10 @@ pingpong_refuses_bad_options() {
 	ends_with 2
 	last_names plx-pingpong extra
 }
-pingpong_fails_when_its_output_is_lost() { output_is_lost 2 -n 10; }
+pingpong_fails_when_its_output_is_lost() {
+	output_is_lost 2 -n 10
+	output_is_lost 2 -h
+}
 pingpong_runs_where_there_are_many_lcores() {
 	run --no-huge --no-shconf --no-pci -m 512 --lcores '(0-127)@0' -- -n 10
 	ends_with 0
@@ -153,6 +156,7 @@ info_names_a_bad_devarg() {
 info_fails_when_its_output_is_lost() {
 	output_is_lost 1 --json
 	output_is_lost 1 -d loopback0
+	output_is_lost 1 --help
 }
 info_refuses_bad_options() {
 	run -z

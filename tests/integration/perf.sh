@@ -118,6 +118,11 @@ help_is_no_error() {
 	run --help
 	ends_with 0
 	prints '--handoff on\|off'
+	status=0
+	"$program" --help >/dev/full 2>"$tmp/err" || status=$?
+	last=$(tail -n 1 "$tmp/err")
+	ends_with 2
+	last_begins 'stdout: the result could not be written: No space left'
 }
 
 # ---- faults

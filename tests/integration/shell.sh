@@ -167,6 +167,9 @@ a_piped_session_is_a_session() {
 	status=0
 	"$planted" good_autotest >/dev/full 2>"$tmp/err" || status=$?
 	ends_with 1
+	status=0
+	"$planted" --help >/dev/full 2>"$tmp/err" || status=$?
+	ends_with 2
 	typed bad_autotest good_autotest # its end is as good as quit
 	run "$planted"
 	ends_with 1
