@@ -133,16 +133,29 @@ print_counts(const struct plx_fault_stats *stats)
 	fputc('\n', stderr);
 }
 
+/** Of two numbers that should be the same: rules behind others meet copies, and then only the whole adds up. */
+static const char *
+verdict(bool equal, bool adds_up)
+{
+	return equal ? "equal" : adds_up ? "the whole adds up" : "DIFFERENT";
+}
+
 /**
  * Each completion that was dropped, or whose wr_id was garbled, is an op that was lost, and so is one that never had any.
  * One that was held back until its connection was gone is both lost and stale: its op was settled as lost, and it was
  * stale when it came. Copies, and completions of posts that said no, are stale or duplicates.
+ *
+ * That is so for each rule alone. Of a completion and its copy a rule behind may garble or drop one, which loses nothing:
+ * the other one settles the op. Whatever the rules, and in whatever order, completions add up, for each op has one:
+ *
+ *      lost + copies = dropped, swallowed or waiting yet + refused: foreign or misrouted (garbled), stale or duplicate
  */
 void
 perf_report_faults(const struct perf *perf, const struct perf_result *res)
 {
 	struct plx_fault_stats stats;
 	uint64_t refused = res->duplicated + res->stale, swallowed, copies, after;
+	bool adds_up;
 
 	if (perf->fault == NULL || plx_fault_stats(perf->fault, &stats) != 0)
 		return;
@@ -150,10 +163,12 @@ perf_report_faults(const struct perf *perf, const struct perf_result *res)
 	swallowed = stats.dropped + stats.garbled + stats.swallowed;
 	copies = stats.duplicated + stats.replayed + stats.denied;
 	after = refused - RTE_MIN(refused, copies);
+	adds_up = res->lost + copies == stats.dropped + stats.swallowed + stats.waiting + refused + perf->stats.foreign +
+			perf->stats.misrouted;
 	fprintf(stderr, "fault script: dropped %" PRIu64 ", garbled %" PRIu64 "; lost %" PRIu64 ": %s\n",
-		stats.dropped, stats.garbled, res->lost, swallowed == res->lost ? "equal" : "DIFFERENT");
+		stats.dropped, stats.garbled, res->lost, verdict(swallowed == res->lost, adds_up));
 	fprintf(stderr, "fault script: duplicates %" PRIu64 "; duplicated + stale %" PRIu64 ": %s\n",
-		copies, refused, copies == refused ? "equal" : "DIFFERENT");
+		copies, refused, verdict(copies == refused, adds_up));
 	if (stats.failed_posts != 0)
 		fprintf(stderr, "fault script: %" PRIu64 " posts failed; %" PRIu64 " queued ops were issued again\n",
 			stats.failed_posts, perf->loop->refused);

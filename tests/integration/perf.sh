@@ -216,6 +216,17 @@ garbled_wr_ids_touch_nobody() {
 	counts_agree
 	holds '.lost >= 40 and .errors == 0'
 }
+rules_behind_copies_add_up() { # of two copies one is garbled or dropped: the other one settles the op
+	local script
+	for script in 'dup cqe 1/10; wrid 1/7 last' 'dup cqe 1/10; wrid 1/7' 'dup cqe 1/2; drop cqe 1/3' \
+		'replay cqe 1/9 3; wrid 1/7 last; drop cqe 1/11'; do
+		run -- -n 1000 -q 2 --fault "$script" --json -
+		ends_with 0
+		says '^fault script: dropped [0-9]+, garbled [0-9]+; lost [0-9]+: the whole adds up$'
+		! grep -q DIFFERENT "$tmp/err" || fail "wants no difference: $script"
+		holds '.ops + .lost >= 2000 and .errors == 0'
+	done
+}
 ops_run_dry() { # each lost completion keeps its op until the end
 	run -- -t write -D 100 -q 64 --fault 'drop cqe 1/20' --json -
 	ends_with 1
