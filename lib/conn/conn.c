@@ -226,22 +226,31 @@ queue_make(struct plx_conn *conn, struct plx_op_queue *q, uint32_t depth, int so
 	return 0;
 }
 
+/** The port of @p path on @p dev, or -errno. */
+static int
+conn_port(struct plx_device *dev, const struct plx_qp_path *path)
+{
+	uint32_t nb_ports = plx_device_caps(dev)->nb_ports;
+	int port = path->port == 0 ? plx_port_default(dev) : (int)path->port;
+
+	if (port >= 0 && (uint32_t)port <= nb_ports)
+		return port;
+	PLX_LOG(ERR, "connection: device %s: port %u asked, %u ports, %s", plx_device_name(dev), path->port, nb_ports,
+		path->port == 0 ? "none active" : "no such port");
+	return path->port == 0 ? port : -EINVAL;
+}
+
 /** The part of a connection that submit reads, from what was granted. */
 static int
 conn_fill(struct plx_conn *conn, const struct plx_pd *pd)
 {
 	const struct plx_device_caps *caps = plx_device_caps(pd->dev);
-	unsigned int port = conn->path.port;
+	int port = conn_port(pd->dev, &conn->path), err;
 	struct plx_port_attr attr;
-	int err;
 
-	if (port == 0) {
-		err = plx_port_default(pd->dev);
-		if (err < 0)
-			return err;
-		port = (unsigned int)err;
-	}
-	err = plx_port_query(pd->dev, port, &attr);
+	if (port < 0)
+		return port;
+	err = plx_port_query(pd->dev, (unsigned int)port, &attr);
 	if (err != 0)
 		return err;
 	conn->fast = conn->qp->fast;

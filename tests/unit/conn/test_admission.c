@@ -2,6 +2,7 @@
  * Copyright (c) The Pollux authors
  */
 #include <errno.h>
+#include <string.h>
 
 #include <rte_errno.h>
 
@@ -137,6 +138,33 @@ a_path_that_was_never_filled_in_is_refused(void **state)
 }
 
 static void
+a_port_that_the_device_does_not_have_is_refused_and_logged_once(void **state)
+{
+	FILE *before = rte_log_get_stream(), *log;
+	struct plx_conn_conf conf = {.home = OWNER};
+	char *text, *end;
+	size_t len;
+
+	rig_make(&rig, &(struct rig_conf){0});
+	plx_qp_path_default(&conf.path);
+	conf.group = rig.group;
+	conf.pd = rig.pd;
+	conf.path.port = 9;
+	log = open_memstream(&text, &len);
+	assert_non_null(log);
+	rte_openlog_stream(log);
+	assert_null(plx_conn_create(&conf));
+	rte_openlog_stream(before);
+	fclose(log);
+	assert_int_equal(rte_errno, EINVAL);
+	assert_non_null(strstr(text, "port 9 asked, 1 ports, no such port"));
+	end = strchr(text, '\n');
+	assert_true(end != NULL && end[1] == '\0');
+	free(text);
+	rig_break(&rig);
+}
+
+static void
 what_is_missing_in_a_conf_is_refused(void **state)
 {
 	struct plx_conn_group_conf group = {.name = "incomplete"};
@@ -179,6 +207,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(no_more_is_ever_in_flight_than_the_cq_holds_and_all_completes_once),
 	cmocka_unit_test(what_counts_is_what_was_granted),
 	cmocka_unit_test(a_path_that_was_never_filled_in_is_refused),
+	cmocka_unit_test(a_port_that_the_device_does_not_have_is_refused_and_logged_once),
 	cmocka_unit_test(a_home_that_the_dispatcher_does_not_have_is_refused),
 };
 
