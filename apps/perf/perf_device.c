@@ -59,8 +59,8 @@ check_kinds(struct perf *perf, const struct plx_device_caps *caps)
 	const struct perf_options *opts = &perf->opts;
 
 	if (!(caps->kinds & PLX_KIND(opts->opcode)))
-		return app_fail(&perf->error, -ENOTSUP, "-t %s: device %s does not have it",
-			plx_opcode_name(opts->opcode), opts->device);
+		return app_fail(&perf->error, -ENOTSUP, "-t %s: device %s does not have it%s", plx_opcode_name(opts->opcode),
+			opts->device, caps->max_rd_atomic == 0 ? " (its max_rd_atomic is 0)" : "");
 	if (!(caps->flags & PLX_CAP_ATTR_EXCHANGE))
 		return app_fail(&perf->error, -ENOTSUP,
 			"-d %s: its QPs cannot be brought up by attribute exchange (iWARP), "

@@ -50,6 +50,8 @@ static void
 caps_fill(struct plx_device_caps *caps)
 {
 	caps->kinds = PLX_LOOPBACK_KINDS | PLX_KIND(PLX_OPCODE_RECV);
+	if (caps->max_rd_atomic == 0)
+		caps->kinds &= ~PLX_KINDS_RD_ATOMIC;
 	caps->flags = PLX_CAP_ATTR_EXCHANGE | PLX_CAP_RNR | PLX_CAP_SOLICITED | PLX_CAP_FENCE | PLX_CAP_MW;
 	if (caps->max_srq > 0)
 		caps->flags |= PLX_CAP_SRQ;

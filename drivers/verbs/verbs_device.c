@@ -64,6 +64,15 @@ has_windows(const struct ibv_device_attr *attr)
 	return (attr->device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0;
 }
 
+/** Either side of a QP; the attributes of a QP have eight bits for it. */
+static uint32_t
+max_rd_atomic(const struct ibv_device_attr *attr)
+{
+	int both = RTE_MIN(attr->max_qp_rd_atom, attr->max_qp_init_rd_atom);
+
+	return RTE_MIN(both, UINT8_MAX);
+}
+
 /**
  * What may be posted. iWARP has neither immediates nor atomics (RFC 5040), and a memory window
  * type 2 is the only thing that a user's program could invalidate.
@@ -80,7 +89,7 @@ device_kinds(const struct ibv_device_attr *attr, bool iwarp)
 		kinds |= PLX_KIND(PLX_OPCODE_CMP_SWAP) | PLX_KIND(PLX_OPCODE_FETCH_ADD);
 	if (has_windows(attr))
 		kinds |= PLX_KIND(PLX_OPCODE_SEND_INV) | PLX_KIND(PLX_OPCODE_LOCAL_INV) | PLX_KIND(PLX_OPCODE_BIND_MW);
-	return kinds;
+	return max_rd_atomic(attr) != 0 ? kinds : kinds & ~PLX_KINDS_RD_ATOMIC;
 }
 
 /**
@@ -113,15 +122,6 @@ device_socket(const struct ibv_device *ibdev)
 		socket = SOCKET_ID_ANY;
 	fclose(file);
 	return socket;
-}
-
-/** Either side of a QP; the attributes of a QP have eight bits for it. */
-static uint32_t
-max_rd_atomic(const struct ibv_device_attr *attr)
-{
-	int both = RTE_MIN(attr->max_qp_rd_atom, attr->max_qp_init_rd_atom);
-
-	return RTE_MIN(both, UINT8_MAX);
 }
 
 static void

@@ -257,6 +257,8 @@ conn_fill(struct plx_conn *conn, const struct plx_pd *pd)
 	conn->nb_qp_lines = conn->qp->nb_hot_lines;
 	conn->cap = conn->qp->cap;
 	conn->kinds = caps->kinds & ~PLX_KIND(PLX_OPCODE_RECV);
+	if (conn->path.rd_atomic == 0)
+		conn->kinds &= ~PLX_KINDS_RD_ATOMIC;
 	conn->max_msg_sz = attr.max_msg_sz;
 	conn->max_sge_rd = caps->max_sge_rd;
 	conn->atomic_big_endian = caps->atomic_big_endian;

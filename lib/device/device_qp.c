@@ -296,6 +296,9 @@ plx_qp_bring_up(struct plx_qp *qp, const struct plx_qp_path *path, const struct 
 		err = peer_check(qp->dev, peer);
 	if (err != 0)
 		return err;
+	if (peer->rd_atomic == 0 && full.rd_atomic != 0)
+		PLX_LOG(WARNING, "device %s: QP %u: its peer accepts no reads and no atomics (rd_atomic 0, here %u): a post of one fails",
+			qp->dev->name, qp->qp_num, full.rd_atomic);
 	full.rd_atomic = RTE_MIN(full.rd_atomic, peer->rd_atomic);
 	err = qp->dev->ops.qp_bring_up(qp, &full, peer);
 	if (err == 0)

@@ -78,6 +78,10 @@ const char *plx_device_name(const struct plx_device *dev);
 /** Transports that a QP can be asked for. DC and XRC need hardware that nobody here has. */
 enum plx_transport { PLX_TRANSPORT_RC, PLX_TRANSPORT_UC, PLX_TRANSPORT_UD };
 
+/** The kinds that `max_rd_atomic` counts: a device where that is 0 has none of them. */
+#define PLX_KINDS_RD_ATOMIC                                                                                   \
+	(PLX_KIND(PLX_OPCODE_READ) | PLX_KIND(PLX_OPCODE_CMP_SWAP) | PLX_KIND(PLX_OPCODE_FETCH_ADD))
+
 /** What a device can do. Limits are per object and hold alone; plx_qp_limits() asks for them together. */
 struct plx_device_caps {
 	uint32_t kinds; /**< PLX_KIND() of each opcode that can be posted, PLX_OPCODE_RECV included */
@@ -95,7 +99,7 @@ struct plx_device_caps {
 	uint32_t max_sge;
 	uint32_t max_sge_rd; /**< SGEs of a read */
 	uint32_t max_inline;
-	uint32_t max_rd_atomic; /**< reads and atomics in flight per QP, either side */
+	uint32_t max_rd_atomic; /**< reads and atomics in flight per QP, either side; 0: `kinds` has neither */
 	uint64_t max_mr_size;
 	uint64_t guid;		/**< which device: its node GUID, or of a software device a number that no other has in this process */
 	uint32_t nb_ports;
@@ -243,7 +247,7 @@ struct plx_qp_path {
 	uint32_t port;		/**< 0: plx_port_default() */
 	int32_t gid_index;	/**< -1: plx_gid_default() */
 	uint32_t rights;	/**< PLX_ACCESS_REMOTE_*: what the peer may do through this QP */
-	uint32_t rd_atomic;	/**< reads and atomics in flight; cut to the device's and the peer's limit */
+	uint32_t rd_atomic;	/**< reads and atomics in flight; cut to the device's and the peer's limit; 0: none is posted */
 	uint8_t timeout;	/**< ack timeout, 4.096 us x 2^timeout */
 	uint8_t retry_cnt;	/**< 0 to 7; 7 is for ever on rxe */
 	uint8_t rnr_retry;	/**< 0 to 7; 7 is for ever (IBA 9.7.5.2.8) */

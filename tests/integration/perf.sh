@@ -325,6 +325,8 @@ limits_are_told_with_numbers() {
 	refuses "--depth 16: above max_qp_wr 8 of $dev" -- -d $dev
 	dev=loopback0,max_cqe=100
 	refuses "-q 64 --depth 16: needs 3200 CQEs in one CQ (50 for each connection), max_cqe of $dev is 100" -- -d $dev
+	dev=loopback0,max_rd_atomic=0
+	refuses "-t read: device $dev does not have it (its max_rd_atomic is 0)" -- -d $dev -t read
 	dev=loopback0,max_qp=7
 	refuses "-q 4: needs 8 QPs, $dev has at most 7" -- -d $dev -q 4
 	run -- -q 64 -s 16m

@@ -374,6 +374,27 @@ what_the_device_does_not_have_is_enotsup(void **state)
 }
 
 static void
+reads_and_atomics_are_enotsup_where_the_path_has_none_in_flight(void **state)
+{
+	struct plx_conn_conf conf = {.group = rig.group, .pd = rig.pd, .home = OWNER};
+	struct plx_submit_err err;
+	struct plx_conn *none;
+
+	plx_qp_path_default(&conf.path);
+	conf.path.rd_atomic = 0;
+	assert_non_null(none = plx_conn_create(&conf));
+	assert_int_equal(none->kinds, conn->kinds & ~PLX_KINDS_RD_ATOMIC);
+	plx_op_prep_read(op, buf, 8, 1, 0x1000, 1, NULL, NULL);
+	assert_int_equal(plx_conn_check(none, &none->sq, op, &err), -ENOTSUP);
+	assert_true(err.got == PLX_OPCODE_READ && err.limit == none->kinds);
+	plx_op_prep_fetch_add(op, buf, 1, 0x1000, 1, 1, NULL, NULL);
+	assert_int_equal(plx_conn_check(none, &none->sq, op, &err), -ENOTSUP);
+	plx_op_prep_write(op, buf, 8, 1, 0x1000, 1, NULL, NULL);
+	assert_int_equal(plx_conn_check(none, &none->sq, op, &err), 0);
+	assert_int_equal(plx_conn_destroy(none), 0);
+}
+
+static void
 a_send_whose_completion_would_never_come_is_enotsup(void **state)
 {
 	plx_op_prep_send(op, buf, 8, 1, NULL, NULL);
@@ -483,6 +504,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(a_right_known_to_be_missing_is_eacces),
 	CASE(the_first_error_in_the_order_of_the_contract_is_told),
 	CASE(what_the_device_does_not_have_is_enotsup),
+	CASE(reads_and_atomics_are_enotsup_where_the_path_has_none_in_flight),
 	CASE(a_send_whose_completion_would_never_come_is_enotsup),
 	CASE(a_bind_on_a_posted_op_changes_nothing),
 	CASE(a_receive_completes_whatever_its_flags),

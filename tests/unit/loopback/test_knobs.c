@@ -222,6 +222,29 @@ reads_in_flight_are_cut_to_both_sides(void **state)
 }
 
 /** case 8.16: all 32 bits of a key are the device's; these have the top one */
+/** Neither reads nor atomics are among its kinds, so that nobody has to learn it from a post's EINVAL. */
+static void
+a_device_without_reads_in_flight_has_no_reads(void **state)
+{
+	static const unsigned int kinds[] = {PLX_OPCODE_READ, PLX_OPCODE_CMP_SWAP, PLX_OPCODE_FETCH_ADD};
+	struct plx_sge to;
+	struct plx_wr wr;
+
+	pair_open(&pair, "loopback0,max_rd_atomic=0", "loopback1");
+	assert_int_equal(plx_device_caps(pair.a.dev)->kinds & PLX_KINDS_RD_ATOMIC, 0);
+	assert_int_equal(plx_device_caps(pair.b.dev)->kinds & PLX_KINDS_RD_ATOMIC, PLX_KINDS_RD_ATOMIC);
+	pair_connect(&pair);
+	to = at(&pair.a, 0, 8);
+	for (unsigned int i = 0; i < NB_OF(kinds); i++) {
+		wr = wr_to(&pair.b, i, kinds[i], &to, 4096);
+		assert_int_equal(post_send(pair.a.qp, &wr), -ENOTSUP);
+	}
+	wr = wr_to(&pair.b, 9, PLX_OPCODE_WRITE, &to, 4096);
+	assert_int_equal(post_send(pair.a.qp, &wr), 0);
+	expect_wc(&pair.a, 9, PLX_ST_SUCCESS);
+	pair_close(&pair);
+}
+
 static void
 rkeys_have_their_top_bit_set_and_work(void **state)
 {
@@ -250,6 +273,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_qp_that_is_granted_no_inline_takes_none),
 	cmocka_unit_test(messages_without_a_byte_get_lost_if_the_device_loses_them),
 	cmocka_unit_test(reads_in_flight_are_cut_to_both_sides),
+	cmocka_unit_test(a_device_without_reads_in_flight_has_no_reads),
 	cmocka_unit_test(rkeys_have_their_top_bit_set_and_work),
 };
 
