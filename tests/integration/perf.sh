@@ -207,7 +207,7 @@ every_rule_at_once() {
 	run -- -n 1000 -q 16 \
 		--fault 'drop cqe 1/1000; dup cqe 1/1000; hold cqe 32; fail post_send 5 ENOMEM; poison' --json -
 	counts_agree
-	says '^fault counts: cqes [1-9][0-9]*, made 0, given .*, failed_posts 1, denied 0, .*, raised 0$'
+	says '^fault counts: cqes [1-9][0-9]*, made 0, given .*, failed_posts 1, denied 0, .*, raised 0(, |$)'
 	holds '.lost > 0 and .duplicated + .stale > 0 and .errors == 0'
 }
 garbled_wr_ids_touch_nobody() {
