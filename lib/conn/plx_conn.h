@@ -235,7 +235,8 @@ plx_conn_cqes(const struct plx_qp_cap *granted)
 /**
  * Make a connection: reserve its CQEs, create its QP, on the group's control thread.
  * NULL with rte_errno: ENOSPC its CQEs, or its receives, do not fit (before the QP exists; the log has used, needed and limit),
- * EINVAL a bad number, home or pool, EIO its CQ has lost completions, its pool's SRQ is in error or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the
+ * EINVAL a bad number, port, home or pool, ENOENT no port is active,
+ * EIO its CQ has lost completions, its pool's SRQ is in error or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the
  * control thread, and what plx_qp_create() says.
  * A QP that then cannot be destroyed either stays with the group, as a connection of its own that closes
  * (plx_conn_group_nb_conns()), until it can.
