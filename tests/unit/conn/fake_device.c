@@ -241,7 +241,7 @@ fake_qp_destroy(struct plx_qp *qp)
 static int
 fake_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, struct plx_qp_addr *addr)
 {
-	*addr = (struct plx_qp_addr){.qp_num = qp->qp_num, .mtu = 4096, .gid_type = PLX_GID_ROCE_V2};
+	*addr = (struct plx_qp_addr){.qp_num = qp->qp_num, .mtu = 4096, .rd_atomic = path->rd_atomic, .gid_type = PLX_GID_ROCE_V2};
 	return 0;
 }
 
