@@ -491,11 +491,12 @@ void
 plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats)
 {
 	const struct plx_op_queue *sq = &conn->sq, *rq = &conn->rq;
-	uint64_t lost = sq->nb_lost + rq->nb_lost, late = sq->nb_late + rq->nb_late;
+	uint64_t lost = sq->nb_lost + rq->nb_lost, recovered = sq->nb_recovered + rq->nb_recovered;
 
 	*stats = (struct plx_conn_stats){
-		.lost = lost - late,
-		.late = late,
+		.lost = lost - recovered,
+		.recovered = recovered,
+		.conn_lost = conn->nb_conn_lost,
 		.flushed = conn->nb_flushed,
 		.implied = sq->nb_implied,
 		.in_flight = (sq->head - sq->tail) + (rq->head - rq->tail),

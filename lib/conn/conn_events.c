@@ -171,7 +171,7 @@ event_take(struct plx_conn_events *events, const struct plx_event *event)
 		heard |= conn_group_hear(group, event);
 	pthread_mutex_unlock(&events->lock);
 	if (!heard && has_object(event))
-		count(&events->stats.late);
+		count(&events->stats.unclaimed);
 }
 
 static void
@@ -353,5 +353,5 @@ plx_conn_events_stats(const struct plx_conn_events *events, struct plx_conn_even
 	for (unsigned int i = 0; i < PLX_NB_EVENTS; i++)
 		stats->by_type[i] = __atomic_load_n(&events->stats.by_type[i], __ATOMIC_RELAXED);
 	stats->cq_overruns = __atomic_load_n(&events->stats.cq_overruns, __ATOMIC_RELAXED);
-	stats->late = __atomic_load_n(&events->stats.late, __ATOMIC_RELAXED);
+	stats->unclaimed = __atomic_load_n(&events->stats.unclaimed, __ATOMIC_RELAXED);
 }

@@ -292,6 +292,14 @@ fail_list(struct plx_conn *conn, struct plx_op_list *list, enum plx_status statu
 		plx_dispatcher_fail(conn->dispatcher, op, status, 0);
 }
 
+/** End @p op, which goes with its connection. */
+static inline void
+fail_lost(struct plx_conn *conn, struct plx_op *op)
+{
+	conn->nb_conn_lost++;
+	plx_dispatcher_fail(conn->dispatcher, op, PLX_ST_CONN_LOST, 0);
+}
+
 /** Settle what is posted on @p q and will not complete. */
 static inline void
 fail_unsettled(struct plx_conn *conn, struct plx_op_queue *q)
@@ -302,7 +310,7 @@ fail_unsettled(struct plx_conn *conn, struct plx_op_queue *q)
 		if (plx_op_is_split(op))
 			plx_op_device_done(op);
 		else
-			plx_dispatcher_fail(conn->dispatcher, op, PLX_ST_CONN_LOST, 0);
+			fail_lost(conn, op);
 	}
 }
 

@@ -220,6 +220,7 @@ struct plx_conn {
 	void *arg;
 	struct plx_conn_error error;
 	uint64_t nb_flushed;
+	uint64_t nb_conn_lost;
 };
 
 /**
@@ -343,8 +344,9 @@ plx_conn_old_value(const struct plx_conn *conn, const struct plx_op *op)
  * plx_op_conn() of its op says whose it is.
  */
 struct plx_conn_stats {
-	uint64_t lost;	  /**< ops whose completion was overtaken and has not come */
-	uint64_t late;	  /**< ops that were lost, and then settled after all */
+	uint64_t lost;	    /**< ops whose completion was overtaken and has not come (lost_cb) */
+	uint64_t recovered; /**< ops that were lost so, and then settled after all */
+	uint64_t conn_lost; /**< ops that ended with PLX_ST_CONN_LOST, lost ones among them; what a close or detach left over */
 	uint64_t flushed; /**< completions with PLX_ST_WR_FLUSH_ERR */
 	uint64_t implied; /**< unsignaled ops (PLX_OP_LATE_OK) that the completion of a later op ended */
 	uint32_t in_flight; /**< of both queues, without the lost ones */

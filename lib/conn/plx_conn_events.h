@@ -57,7 +57,7 @@ struct plx_conn_events_conf {
 struct plx_conn_events_stats {
 	uint64_t by_type[PLX_NB_EVENTS]; /**< by enum plx_event_type; rxe raises a CQ error for each completion that is lost */
 	uint64_t cq_overruns;		 /**< CQs of groups that have lost completions */
-	uint64_t late;			 /**< for an object that nobody here has, or has any more */
+	uint64_t unclaimed;		 /**< for an object that nobody here has, or has any more */
 };
 
 /**

@@ -84,8 +84,8 @@ struct plx_home {
 /** Counted by the owner (atomically on a SHARED dispatcher); read from anywhere. */
 struct plx_dispatcher_stats {
 	uint64_t delivered;  /**< completions that settled an op; those of a burst when its last one is through */
-	uint64_t stale;
-	uint64_t duplicate;
+	uint64_t stale;	     /**< refused, as above; these four. A second completion of an op that was put or used again meanwhile is stale */
+	uint64_t duplicate;  /**< a second completion of an op that is over, and was not used again yet */
 	uint64_t foreign;
 	uint64_t misrouted;
 	uint64_t orphans;    /**< of the delivered: nobody waited any more */
@@ -96,7 +96,7 @@ struct plx_dispatcher_stats {
 	uint64_t abandoned_late; /**< abandons of an op that was over already */
 	uint64_t timed_out;	 /**< ops whose deadline passed */
 	uint64_t cancelled;	 /**< ops that were cancelled before they were over */
-	uint64_t late;		 /**< completions of ops that had been settled so */
+	uint64_t late;		 /**< completions, of the device, of ops that had ended so; they settle nothing, and are no `delivered` */
 };
 
 /** In detours: ops wait on the early list. */

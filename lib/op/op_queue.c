@@ -162,7 +162,7 @@ plx_op_queue_forget_lost(struct plx_op_queue *q, struct plx_op *op)
 	if (is_in_flight(q, op))
 		return false;
 	lost_remove(q, op);
-	q->nb_late++;
+	q->nb_recovered++;
 	return true;
 }
 

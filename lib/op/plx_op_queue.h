@@ -90,7 +90,7 @@ struct plx_op_queue {
 	struct plx_op *lost; /**< overtaken, unsettled; oldest first */
 	struct plx_op *lost_tail;
 	uint64_t nb_lost;    /**< ops ever overtaken */
-	uint64_t nb_late;    /**< of those, ops that were settled after all: completion or deadline came */
+	uint64_t nb_recovered; /**< of those, ops that were settled after all: completion, deadline or cancel came */
 	uint64_t nb_implied; /**< unsignaled ops that a later one's completion ended */
 };
 

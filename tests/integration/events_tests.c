@@ -89,7 +89,7 @@ overflow(const char *device)
 	assert_true(by_status[PLX_ST_CONN_LOST] > 0);
 	assert_true(stats().by_type[PLX_EVENT_CQ_ERROR] >= 1);
 	assert_int_equal(stats().cq_overruns, 1);
-	assert_int_equal(stats().late, 0);
+	assert_int_equal(stats().unclaimed, 0);
 	assert_int_equal(farm.last.object, farm.cq->id);
 	assert_false(farm_connect(&farm, 0)); /* not on this CQ any more */
 	assert_int_equal(rte_errno, EIO);
@@ -257,7 +257,7 @@ a_port_that_is_not_ours_changes_nothing(void **state)
 		assert_int_equal(farm_send(&farm, 0), 0);
 	farm_until(&farm, farm.pairs[0].arrived == 3 && farm.pairs[0].sent_ok == 3);
 	assert_int_equal(farm.nb_closed, 0);
-	assert_int_equal(stats().late, 0);
+	assert_int_equal(stats().unclaimed, 0);
 	farm_break(&farm);
 }
 
@@ -335,7 +335,7 @@ a_qp_that_fails_fatally_is_told_and_closed_and_no_other(void **state)
 	assert_int_equal(told.error.qp_num, qp_num);
 	assert_int_equal(told.error.event_raw, farm.last.raw);
 	raise_event(PLX_EVENT_QP_FATAL, id, 0); /* late */
-	farm_until(&farm, stats().late == 1); /* counted behind the callback */
+	farm_until(&farm, stats().unclaimed == 1); /* counted behind the callback */
 	assert_int_equal(farm.nb_closed, 1);
 	farm_break(&farm);
 }
@@ -466,7 +466,7 @@ an_event_of_a_dead_cq_is_not_its_successors(void **state)
 	farm_break(&farm);
 	farm_make(&farm, &(struct farm_conf){.nb_pairs = 1, .nb_cqe = 64});
 	raise_event(PLX_EVENT_CQ_ERROR, id, 0);
-	farm_until(&farm, stats().late == 1);
+	farm_until(&farm, stats().unclaimed == 1);
 	assert_int_equal(farm.nb_closed, 0);
 	farm_break(&farm);
 }

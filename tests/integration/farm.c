@@ -327,12 +327,12 @@ farm_stats(const struct farm *farm)
 }
 
 uint64_t
-farm_nb_late(const struct farm *farm)
+farm_nb_unclaimed(const struct farm *farm)
 {
 	struct plx_conn_events_stats stats;
 
 	plx_conn_events_stats(farm->events, &stats);
-	return stats.late;
+	return stats.unclaimed;
 }
 
 const char *

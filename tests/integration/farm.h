@@ -102,8 +102,8 @@ bool farm_late(uint64_t deadline);
 
 /** Counters of the pool. */
 struct plx_recv_pool_stats farm_stats(const struct farm *farm);
-/** Events that were late. */
-uint64_t farm_nb_late(const struct farm *farm);
+/** Events that named nobody. */
+uint64_t farm_nb_unclaimed(const struct farm *farm);
 
 /** Whether the test device is loopback; "loopback0" and @p args, or NULL on another device. */
 const char *farm_loopback(const char *args);

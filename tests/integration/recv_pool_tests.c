@@ -363,7 +363,7 @@ raise_event(enum plx_event_type type, uint64_t object)
 static void
 a_last_wqe_before_during_and_after_a_close_is_harmless(void **state)
 {
-	uint64_t id, late;
+	uint64_t id, unclaimed;
 
 	needs_loopback();
 	farm_make(&farm, &(struct farm_conf){.device = farm_loopback("last_wqe=off"), .nb_pairs = 2, .drain_ms = 30,
@@ -375,12 +375,12 @@ a_last_wqe_before_during_and_after_a_close_is_harmless(void **state)
 	raise_event(PLX_EVENT_LAST_WQE, id); /* during, and once more */
 	raise_event(PLX_EVENT_LAST_WQE, id);
 	farm_until(&farm, farm.pairs[0].server == NULL);
-	late = farm_nb_late(&farm);
+	unclaimed = farm_nb_unclaimed(&farm);
 	raise_event(PLX_EVENT_LAST_WQE, id); /* after, twice */
 	raise_event(PLX_EVENT_LAST_WQE, id);
 	raise_event(PLX_EVENT_SRQ_LIMIT, UINT64_MAX);
 	raise_event(PLX_EVENT_CQ_ERROR, id);
-	farm_until(&farm, farm_nb_late(&farm) == late + 4);
+	farm_until(&farm, farm_nb_unclaimed(&farm) == unclaimed + 4);
 	assert_int_equal(farm_send(&farm, 1), 0); /* all is well */
 	farm_until(&farm, farm.pairs[1].arrived == 3);
 	farm_break(&farm);

@@ -62,6 +62,7 @@ closed(struct plx_conn *conn, void *arg)
 	assert_int_equal(rte_lcore_id(), OWNER);
 	assert_int_equal(plx_conn_state(conn), PLX_CONN_CLOSED);
 	rig->nb_closed++;
+	plx_conn_stats(conn, &rig->last);
 	for (unsigned int i = 0; i < rig->nb_handles; i++)
 		if (rig->handles[i] == conn)
 			rig->handles[i] = NULL;

@@ -35,6 +35,7 @@ struct rig {
 	struct plx_conn_group *group;
 	plx_conn_lost_cb_t lost_cb;
 	unsigned int nb_closed; /**< closed callbacks so far */
+	struct plx_conn_stats last; /**< of the connection that closed last, in its closed callback */
 	struct plx_conn **handles; /**< of a test: one that is gone becomes NULL there */
 	unsigned int nb_handles;
 	struct plx_recv_pool *recv_pool; /**< of pool_make(); NULL: connections have receives of their own */

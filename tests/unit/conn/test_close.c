@@ -217,6 +217,8 @@ a_completion_that_never_comes_is_settled_after_the_qp_is_gone_and_the_cq_empty(v
 	}
 	rig_turns_until_closed(&rig, 1);
 	assert_int_equal(count.by_status[PLX_ST_CONN_LOST], 4);
+	assert_int_equal(rig.last.conn_lost, 4);
+	assert_int_equal(rig.last.lost, 0); /* nothing overtook them */
 	assert_int_equal(count.calls, 4);
 }
 
@@ -280,6 +282,7 @@ an_overtaken_op_gives_its_credit_back_and_is_settled_at_the_end(void **state)
 	rig_turn(&rig);
 	rig_close(&rig, conn);
 	assert_int_equal(count.by_status[PLX_ST_CONN_LOST], 1);
+	assert_int_equal(rig.last.conn_lost, 1);
 	assert_int_equal(count.calls, 6);
 }
 

@@ -146,7 +146,7 @@ lost_op_is_known_however_many_posts_ago_it_was(void **state)
 
 	for (unsigned int i = 0; i < sizeof(laps) / sizeof(laps[0]); i++) {
 		start_at(0);
-		q.nb_lost = q.nb_late = 0;
+		q.nb_lost = q.nb_recovered = 0;
 		post_n(2);
 		retire(&ops[1]);
 		assert_ptr_equal(q.lost, &ops[0]);
@@ -154,7 +154,7 @@ lost_op_is_known_however_many_posts_ago_it_was(void **state)
 		for (unsigned int k = 2; k < 5; k++)
 			post(&ops[k]);
 		retire(&ops[0]);
-		assert_int_equal(q.nb_late, 1);
+		assert_int_equal(q.nb_recovered, 1);
 		assert_int_equal(q.nb_lost, 1);
 		assert_null(q.lost);
 		assert_int_equal(plx_op_queue_room(&q), DEPTH - 3);
@@ -168,10 +168,10 @@ lost_op_whose_completion_comes_after_all_is_settled_then(void **state)
 	retire(&ops[3]);
 	retire(&ops[1]); /* from the middle */
 	retire(&ops[2]); /* the last */
-	assert_int_equal(q.nb_late, 2);
+	assert_int_equal(q.nb_recovered, 2);
 	assert_ptr_equal(q.lost, &ops[0]);
 	retire(&ops[0]); /* the first */
-	assert_int_equal(q.nb_late, 3);
+	assert_int_equal(q.nb_recovered, 3);
 	assert_true(plx_op_queue_idle(&q));
 	assert_int_equal(plx_op_queue_room(&q), DEPTH);
 	/* and the list is whole afterwards */
@@ -239,7 +239,7 @@ signaled_op_between_unsignaled_ones_is_lost_alone(void **state)
 	assert_int_equal(nb_told, 1);
 	assert_ptr_equal(q.lost, &ops[1]);
 	assert_false(retire(&ops[1])); /* late: nothing else is over by that */
-	assert_int_equal(q.nb_late, 1);
+	assert_int_equal(q.nb_recovered, 1);
 }
 
 /* An error has a completion whatever was asked for (IBA 10.7.3.1), and so has each op behind it. */
