@@ -17,14 +17,14 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 declare -A seed=([import]=good [devargs]=plain [script]=drop)
-declare -A file=([import]=lib/memory/export.c [devargs]=lib/device/device_registry.c [script]=drivers/fault/fault_words.c)
+declare -A file=([import]=lib/common/wire.c [devargs]=lib/device/device_registry.c [script]=drivers/fault/fault_words.c)
 declare -A right=(
-	[import]='if (len < PLX_EXPORT_LEN)'
+	[import]='if (len < frame->len)'
 	[devargs]='if (len >= sizeof(name))'
 	[script]='word.len < FOUND_MAX ? word.len : FOUND_MAX'
 )
 declare -A wrong=(
-	[import]='if (len < AT_RIGHTS)'
+	[import]='if (len + 4 < frame->len)'
 	[devargs]='if (len > sizeof(name))'
 	[script]='word.len'
 )
