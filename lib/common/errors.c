@@ -4,7 +4,7 @@
 
 /**
  * @file
- * Version, and the text of completion statuses.
+ * Version, and the texts of completion statuses and of imports.
  *
  * The text is for whoever reads a log at three in the morning: what happened, then what to look
  * at. It promises no cause: a status tells what the device saw, and the list after the colon is
@@ -12,6 +12,9 @@
  */
 
 #include "plx_common.h"
+
+#include <errno.h>
+
 #include "plx_status.h"
 
 #define STR_OF(x) #x
@@ -152,4 +155,30 @@ plx_status_str(unsigned int status)
 
 	return t != NULL ? t->text
 			 : "a status this library does not know: the raw status has the device's own number";
+}
+
+const char *
+plx_import_err_str(int err)
+{
+	switch (-err) {
+	case 0:
+		return "success";
+	case ENODATA:
+		return "the bytes end before the descriptor does: check that the channel has delivered all of them";
+	case EBADMSG:
+		return "the bytes are no descriptor of this kind: check that both ends send and expect the same thing in the same "
+		       "order, memory or address, and that nothing stands in front of it";
+	case EPROTONOSUPPORT:
+		return "a descriptor of another version: check that both ends use releases of this library that understand each other";
+	case E2BIG:
+		return "there are bytes behind the descriptor: check that its own length is given, and not that of a buffer or of "
+		       "several messages";
+	case EOVERFLOW:
+		return "the memory would end behind the last address: the descriptor was damaged, or made by hand; check the channel";
+	case EINVAL:
+		return "a number that none can have (rights; QP number, PSN, LID, MTU or GID type): the descriptor was damaged, or made "
+		       "by hand; check the channel";
+	default:
+		return "no error of an import: check which call returned it";
+	}
 }

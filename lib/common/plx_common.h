@@ -39,6 +39,12 @@ plx_is_retry(int err)
 	return err == -11; /* -EAGAIN, without <errno.h> in every header */
 }
 
+/**
+ * One sentence on why bytes from a peer were refused, and what to check: @p err is what plx_remote_import() or
+ * plx_qp_addr_import() returned. Never NULL.
+ */
+const char *plx_import_err_str(int err);
+
 /** The object of type @p type whose member @p member is at @p ptr. */
 #define plx_container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 

@@ -63,7 +63,7 @@ int plx_remote_export(const struct plx_remote *remote, uint64_t guid, struct plx
 /**
  * What @p len bytes at @p bytes, from a peer, describe. @p guid, unless NULL, gets the exporter's device.
  *
- * 0, or the first thing that is wrong, and then nothing is written:
+ * 0, or the first thing that is wrong, and then nothing is written (plx_import_err_str() has a text for each):
  *   -ENODATA          truncated
  *   -EBADMSG          no descriptor: the first four bytes, or `length`
  *   -EPROTONOSUPPORT  another version

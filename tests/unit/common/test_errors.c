@@ -126,6 +126,32 @@ status_outside_the_enum_is_other_with_its_number(void **state)
 }
 
 static void
+each_refusal_of_an_import_has_a_text_that_says_what_to_check(void **state)
+{
+	static const struct {
+		int err;
+		const char *says;
+	} rows[] = {
+		{0, "success"},
+		{-ENODATA, "end before the descriptor does"},
+		{-EBADMSG, "no descriptor of this kind"},
+		{-EPROTONOSUPPORT, "another version"},
+		{-E2BIG, "bytes behind the descriptor"},
+		{-EOVERFLOW, "behind the last address"},
+		{-EINVAL, "a number that none can have"},
+		{-ENOENT, "no error of an import"},
+	};
+
+	for (unsigned int row = 0; row < NB_OF(rows); row++) {
+		for (unsigned int other = 0; other < NB_OF(rows); other++)
+			assert_int_equal(strstr(plx_import_err_str(rows[other].err), rows[row].says) != NULL, row == other);
+		assert_int_equal(strstr(plx_import_err_str(rows[row].err), ": ") != NULL && strstr(plx_import_err_str(rows[row].err),
+			"check"), row != 0);
+	}
+	assert_string_equal(plx_import_err_str(1), plx_import_err_str(-ENOENT));
+}
+
+static void
 only_eagain_asks_for_a_retry(void **state)
 {
 	assert_true(plx_is_retry(-EAGAIN));
@@ -140,6 +166,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_text_is_that_of_its_status),
 	cmocka_unit_test(text_of_an_op_that_was_given_up_names_who_has_its_buffers),
 	cmocka_unit_test(status_outside_the_enum_is_other_with_its_number),
+	cmocka_unit_test(each_refusal_of_an_import_has_a_text_that_says_what_to_check),
 	cmocka_unit_test(only_eagain_asks_for_a_retry),
 };
 
