@@ -46,6 +46,9 @@ device_count(const uint32_t *count)
 /** A number for an object, never given before. */
 uint64_t device_id(void);
 
+/** Whether a QP can have this address: each number within the field that it travels in, and an MTU that there is. */
+bool device_addr_is_sane(const struct plx_qp_addr *addr);
+
 /**
  * @p fast, the table of a QP or CQ of @p dev, if it has a function in every slot; else the same with stubs, made once.
  * NULL, logged: the driver has more such tables than PLX_DEVICE_FAST_TABLES. Any thread.

@@ -13,10 +13,6 @@
 
 #include <rte_common.h>
 
-#define MTU_MIN 256
-#define MTU_MAX 4096
-#define QP_NUM_MAX 0xffffffu /* 24 bits on every wire */
-
 /* ---- sizes --------------------------------------------------------------------------------- */
 
 static int
@@ -271,18 +267,21 @@ plx_qp_local_addr(struct plx_qp *qp, const struct plx_qp_path *path, struct plx_
 	struct plx_qp_path full = *path;
 	int err = path_resolve(qp->dev, &full);
 
-	return err != 0 ? err : qp->dev->ops.qp_local_addr(qp, &full, addr);
+	if (err == 0)
+		err = qp->dev->ops.qp_local_addr(qp, &full, addr);
+	if (err == 0)
+		addr->guid = qp->dev->caps.guid;
+	return err;
 }
 
 static int
 peer_check(const struct plx_device *dev, const struct plx_qp_addr *peer)
 {
-	/* A single bit between the smallest and the largest: 256, 512, 1024, 2048, 4096. */
-	if (peer->mtu >= MTU_MIN && peer->mtu <= MTU_MAX && (peer->mtu & (peer->mtu - 1)) == 0 &&
-		peer->qp_num <= QP_NUM_MAX)
+	if (device_addr_is_sane(peer))
 		return 0;
-	PLX_LOG(ERR, "device %s: bad peer address: qp_num 0x%x (24 bits), mtu %u (256 to 4096)", dev->name,
-		peer->qp_num, peer->mtu);
+	PLX_LOG(ERR, "device %s: bad peer address: qp_num 0x%x and psn 0x%x (24 bits), lid 0x%x (16 bits), gid_type %u of %u, mtu %u "
+		"(256, 512, 1024, 2048 or 4096)", dev->name, peer->qp_num, peer->psn, peer->lid, peer->gid_type, PLX_GID_IWARP,
+		peer->mtu);
 	return -EINVAL;
 }
 

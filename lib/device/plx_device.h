@@ -227,8 +227,8 @@ struct plx_qp *plx_qp_create(struct plx_pd *pd, const struct plx_qp_conf *conf);
 int plx_qp_destroy(struct plx_qp *qp);
 
 /**
- * What a peer must know of a QP to reach it, and the other way round. Fixed width, no padding,
- * so that an application may send it as it is between like machines; the versioned blob is lib/cm's.
+ * What a peer must know of a QP to reach it, and the other way round. A value of this process: plx_addr.h makes it the
+ * bytes that are sent, which have a version and the same byte order everywhere.
  */
 struct plx_qp_addr {
 	uint32_t qp_num;
@@ -240,6 +240,7 @@ struct plx_qp_addr {
 	uint32_t port;	      /**< likewise local */
 	uint32_t rd_atomic;   /**< reads and atomics that it accepts at once */
 	uint8_t gid[16];
+	uint64_t guid;	      /**< plx_device_caps.guid: memory of the same device says so too (plx_export.h). Nothing is done with it */
 };
 
 /** How the QP is brought up. plx_qp_path_default() first, then change what you must. */

@@ -8,6 +8,7 @@
  */
 
 #include "contract_pair.h"
+#include "plx_addr.h"
 
 #include <errno.h>
 #include <string.h>
@@ -99,7 +100,28 @@ address_tells_how_to_reach_the_qp(void **state)
 	assert_int_equal(addr.gid_index, gid.index);
 	assert_int_equal(addr.gid_type, gid.type);
 	assert_memory_equal(addr.gid, gid.raw, sizeof(gid.raw));
+	assert_int_equal(addr.guid, contract_caps()->guid);
 	assert_true(addr.rd_atomic <= contract_caps()->max_rd_atomic);
+}
+
+/** Any channel may carry it: a QP comes up by what arrives, which is all that was sent. */
+static void
+address_that_travelled_as_bytes_brings_the_qp_up(void **state)
+{
+	struct pair *pair = *state;
+	struct plx_qp_addr addr, arrived;
+	struct pair_conf conf = pair_conf();
+	struct plx_addr bytes;
+
+	needs_connection();
+	conf.connect = false;
+	pair_make(pair, contract.dev, &conf);
+	assert_int_equal(plx_qp_local_addr(pair->b.qp, &conf.path, &addr), 0);
+	assert_int_equal(plx_qp_addr_export(&addr, &bytes), 0);
+	assert_int_equal(plx_qp_addr_import(bytes.bytes, sizeof(bytes.bytes), &arrived), 0);
+	assert_memory_equal(&arrived, &addr, sizeof(addr));
+	assert_int_equal(plx_qp_bring_up(pair->a.qp, &conf.path, &arrived), 0);
+	assert_int_equal(plx_qp_query_state(pair->a.qp), PLX_QP_RTS);
 }
 
 /** case 15.6 */
@@ -263,6 +285,7 @@ const struct CMUnitTest life_tests[] = {
 	pair_test(bringing_up_twice_is_refused),
 	pair_test(qp_in_error_does_not_come_up),
 	pair_test(address_tells_how_to_reach_the_qp),
+	pair_test(address_that_travelled_as_bytes_brings_the_qp_up),
 	pair_test_empty(bad_paths_are_refused),
 	pair_test_empty(bad_peer_addresses_are_refused),
 	pair_test_empty(smaller_mtu_than_the_ports_carries_all_sizes),

@@ -17,7 +17,7 @@ name=$(basename "$program")
 found=$(mktemp -d)
 trap 'rm -rf "$found" "$found.log"' EXIT
 
-declare -A runs=([fuzz_import]=200000 [fuzz_script]=100000 [fuzz_devargs]=5000)
+declare -A runs=([fuzz_import]=200000 [fuzz_addr]=200000 [fuzz_script]=100000 [fuzz_devargs]=5000)
 options=(-seed=1 -max_len=256 -timeout=20 -artifact_prefix="$(dirname "$program")/")
 if [[ ${PLX_TEST_SCALE-} = soak ]]; then
 	options=("${options[@]:1}" -runs=$((${runs[$name]} * 300)))

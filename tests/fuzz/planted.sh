@@ -16,15 +16,22 @@ here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-declare -A seed=([import]=good [devargs]=plain [script]=drop)
-declare -A file=([import]=lib/common/wire.c [devargs]=lib/device/device_registry.c [script]=drivers/fault/fault_words.c)
+declare -A seed=([import]=good [addr]=good [devargs]=plain [script]=drop)
+declare -A file=(
+	[import]=lib/common/wire.c
+	[addr]=lib/device/device_addr.c
+	[devargs]=lib/device/device_registry.c
+	[script]=drivers/fault/fault_words.c
+)
 declare -A right=(
 	[import]='if (len < frame->len)'
+	[addr]='addr->psn <= NUM_MAX'
 	[devargs]='if (len >= sizeof(name))'
 	[script]='word.len < FOUND_MAX ? word.len : FOUND_MAX'
 )
 declare -A wrong=(
 	[import]='if (len + 4 < frame->len)'
+	[addr]='true'
 	[devargs]='if (len > sizeof(name))'
 	[script]='word.len'
 )

@@ -55,7 +55,7 @@ class plx_qp_path(Structure):
 class plx_qp_addr(Structure):
     _fields_ = [('qp_num', c_uint32), ('psn', c_uint32), ('lid', c_uint32), ('gid_index', c_uint32),
                 ('gid_type', c_uint32), ('mtu', c_uint32), ('port', c_uint32), ('rd_atomic', c_uint32),
-                ('gid', c_uint8 * 16)]
+                ('gid', c_uint8 * 16), ('guid', c_uint64)]
 
 
 class plx_conn_conf(Structure):
