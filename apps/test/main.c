@@ -131,8 +131,12 @@ choose_device(const char *name, struct app_error *error)
 static int
 run(const struct todo *todo, struct app_error *error)
 {
-	if (todo->nb == 0 && prompt_run() != 0)
-		return app_fail(error, -ENOMEM, "no prompt");
+	int nb_bad = todo->nb == 0 ? prompt_run() : 0;
+
+	if (nb_bad < 0)
+		return app_fail(error, nb_bad, "no prompt");
+	if (nb_bad > 0)
+		return app_fail(error, -ENOENT, "%d lines of stdin are no commands; help lists all", nb_bad);
 	for (unsigned int i = 0; i < todo->nb; i++)
 		todo->list[i]->run(todo->list[i]);
 	return 0;

@@ -5,13 +5,16 @@
 /**
  * @file
  * The prompt: one word a line. All commands are the choices of one rte_cmdline token, "a#b#c", so that tab
- * completes them; quit and help have one each. On a pipe it is the same without a terminal's echo.
+ * completes them; quit and help have one each. On a pipe each line is run as it comes, and one that is no command is counted:
+ * whoever wrote it does not see what is answered.
  */
 
 #include "shell.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +23,8 @@
 #include <cmdline_parse_string.h>
 #include <cmdline_rdline.h>
 #include <cmdline_socket.h>
+
+#define PROMPT "plx>>"
 
 struct word {
 	cmdline_fixed_string_t text;
@@ -36,9 +41,12 @@ on_command(void *parsed, struct cmdline *cl, void *data)
 	fflush(stdout); /* the prompt follows, by write() */
 }
 
+static bool done; /* on a pipe */
+
 static void
 on_quit(void *parsed, struct cmdline *cl, void *data)
 {
+	done = true;
 	(void)parsed;
 	(void)data;
 	cmdline_quit(cl);
@@ -90,19 +98,53 @@ join_choices(void)
 		len += (size_t)snprintf(choices + len, sizeof(choices) - len, "%s%s", i > 0 ? "#" : "", all[i].name);
 }
 
+/** Run @p line, which has no end yet. Whether it is a command. */
+static bool
+line_run(struct cmdline *cl, const char *line)
+{
+	char text[COMMAND_NAME_LEN + 2]; /* what is longer is none */
+
+	printf("%s%s\n", PROMPT, line);
+	fflush(stdout);
+	snprintf(text, sizeof(text) - 1, "%s", line);
+	strcat(text, "\n");
+	if (cmdline_parse(cl, text) >= 0)
+		return true;
+	printf("Command not found: %s\n", line);
+	return false;
+}
+
+static unsigned int
+pipe_run(struct cmdline *cl)
+{
+	unsigned int nb_bad = 0;
+	char *line = NULL;
+	size_t size = 0;
+
+	done = false;
+	while (!done && getline(&line, &size, stdin) > 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		nb_bad += !line_run(cl, line);
+	}
+	free(line);
+	return nb_bad;
+}
+
 int
 prompt_run(void)
 {
 	struct cmdline *cl;
+	int nb_bad = 0;
 
 	join_choices();
 	fflush(stdout);
-	cl = cmdline_stdin_new(context, "plx>>");
+	cl = cmdline_stdin_new(context, PROMPT);
 	if (cl == NULL)
 		return -ENOMEM;
-	cmdline_interact(cl);
-	if (!isatty(STDIN_FILENO))
-		cmdline_in(cl, "\n", 1); /* a last line without its end */
+	if (isatty(STDIN_FILENO))
+		cmdline_interact(cl);
+	else
+		nb_bad = (int)pipe_run(cl);
 	cmdline_stdin_exit(cl);
-	return 0;
+	return nb_bad;
 }

@@ -81,7 +81,7 @@ struct apart {
 };
 extern const struct apart suites_apart[];
 
-/** Read commands from stdin until quit or its end. 0 or -errno. */
+/** Read commands from stdin until quit or its end. How many lines of a pipe were none (of a terminal: 0), or -errno. */
 int prompt_run(void);
 
 #endif

@@ -178,9 +178,14 @@ a_piped_session_is_a_session() {
 the_prompt_survives_nonsense() {
 	typed nope_autotest good 'good_autotest now' good_autotest quit
 	run "$planted"
-	ends_with 0
-	prints_like 'Command not found'
+	ends_with 2 # nobody saw it
+	prints 'Command not found: nope_autotest' 'Command not found: good' 'Command not found: good_autotest now'
+	last_names plx-test '3 lines of stdin'
 	in_order '# good_autotest' 'Test OK'
+	typed nope_autotest bad_autotest
+	run "$planted"
+	ends_with 2
+	in_order '# bad_autotest' 'Test Failed'
 }
 help_lists_every_command() {
 	local cmd
