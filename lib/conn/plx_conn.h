@@ -71,6 +71,12 @@ struct plx_submit_err {
 };
 
 /**
+ * One sentence on why an op was not taken, and what to check: @p code is plx_submit_err.code, or what plx_conn_submit()
+ * returned. Never NULL. Any thread.
+ */
+const char *plx_submit_err_str(int code);
+
+/**
  * The connection is CLOSED: nothing of it is in flight, its QP is gone. On the owner; may destroy it, and so may whom it
  * tells. @p conn is there until this returns, whoever destroys it.
  */

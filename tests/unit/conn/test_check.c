@@ -36,6 +36,41 @@ unmake(void **state)
 	return 0;
 }
 
+/* Every errno of the header's list: a text of its own that says what to check. */
+static void
+each_refusal_has_a_text_of_its_own(void **state)
+{
+	static const struct {
+		int code;
+		const char *says;
+	} rows[] = {
+		{-EAGAIN, "plx_conn_flush()"},
+		{-EBUSY, "the op is not prepared"},
+		{-ENOTSUP, "not on this connection"},
+		{-EINVAL, "the op's home is one of the dispatcher's"},
+		{-EOVERFLOW, "does not fit 32 bits"},
+		{-EMSGSIZE, "the port's max_msg_sz"},
+		{-ERANGE, "outside the remote memory"},
+		{-ENOBUFS, "inline_len that was granted"},
+		{-E2BIG, "too many SGEs"},
+		{-EFAULT, "no multiple of 8"},
+		{-EACCES, "lacks the right"},
+		{-ENOTCONN, "is not READY"},
+		{-ECONNABORTED, "plx_conn_first_error()"},
+		{-EPERM, "not on this lcore"},
+		{-EIO, "said no reason"},
+		{-ENOMEM, "the device's own post"},
+	};
+
+	for (unsigned int row = 0; row < NB_OF(rows); row++) {
+		assert_non_null(strstr(plx_submit_err_str(rows[row].code), "check"));
+		for (unsigned int other = 0; other < NB_OF(rows); other++)
+			assert_int_equal(strstr(plx_submit_err_str(rows[other].code), rows[row].says) != NULL, row == other);
+	}
+	assert_string_equal(plx_submit_err_str(0), "success");
+	assert_string_equal(plx_submit_err_str(EAGAIN), plx_submit_err_str(-ENOMEM)); /* no -errno */
+}
+
 static void
 submit_says(int code, uint64_t got, uint64_t limit)
 {
@@ -485,6 +520,7 @@ an_opcode_that_is_none_is_refused(void **state)
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(each_refusal_has_a_text_of_its_own),
 	CASE(a_length_above_32_bits_is_eoverflow),
 	CASE(a_message_above_max_msg_sz_is_emsgsize_and_equal_is_taken),
 	CASE(the_sum_of_sges_is_what_counts_and_it_does_not_wrap),
