@@ -176,7 +176,7 @@ plx_qp_path_default(struct plx_qp_path *path)
 		.rd_atomic = 16,     /* bring-up cuts it to the device and the peer */
 		.timeout = 14,	     /* 67 ms */
 		.retry_cnt = 6,	     /* 7 is for ever on rxe */
-		.rnr_retry = 7,	     /* for ever */
+		.rnr_retry = 7,	     /* for ever: see the header for why */
 		.min_rnr_timer = 12, /* 0.64 ms */
 		.hop_limit = 64,
 	};

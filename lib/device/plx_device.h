@@ -250,16 +250,24 @@ struct plx_qp_path {
 	uint32_t rights;	/**< PLX_ACCESS_REMOTE_*: what the peer may do through this QP */
 	uint32_t rd_atomic;	/**< reads and atomics in flight; cut to the device's and the peer's limit; 0: none is posted */
 	uint8_t timeout;	/**< ack timeout, 4.096 us x 2^timeout */
-	uint8_t retry_cnt;	/**< 0 to 7; 7 is for ever on rxe */
-	uint8_t rnr_retry;	/**< 0 to 7; 7 is for ever (IBA 9.7.5.2.8) */
-	uint8_t min_rnr_timer;	/**< code 0 to 31 of IBA table 45; 0 is 655.36 ms, 1 is 0.01 ms */
+	uint8_t retry_cnt;	/**< times again when nobody answers: 0 to 7; 7 is for ever on rxe */
+	uint8_t rnr_retry;	/**< times again when the peer has no receive: 0 to 7; 7 is for ever (IBA 9.7.5.2.8) */
+	uint8_t min_rnr_timer;	/**< what a peer is asked to wait before that: code 0 to 31 of IBA table 45; 0 is 655.36 ms, 1 is 0.01 ms */
 	uint8_t traffic_class;
 	uint8_t service_level;
 	uint8_t hop_limit;
 	uint8_t reserved;
 };
 
-/** First active port, default GID, no remote rights, and timers that suit a LAN. */
+/**
+ * First active port, default GID, no remote rights, and what suits a LAN: rd_atomic 16, timeout 14 (67 ms), retry_cnt 6,
+ * rnr_retry 7, min_rnr_timer 12 (0.64 ms), hop_limit 64.
+ *
+ * So a send waits for ever for a receive of a peer that answers (UCX has that default too): six tries would end the connection
+ * of a peer that is kept from posting for 6 x 0.64 ms, which a preempted lcore is. It hides no peer that is dead: nothing
+ * answers then, and retry_cnt ends it. It does hide one that lives and posts nothing: rnr_retry 6 makes that an error,
+ * PLX_ST_RNR_RETRY_EXC_ERR; without, an op's deadline ends it, and `stalled_ns` of plx_conn_stats() shows it.
+ */
 void plx_qp_path_default(struct plx_qp_path *path);
 
 /** This QP's address on the port and GID of @p path. -ENOTSUP without PLX_CAP_ATTR_EXCHANGE. */
