@@ -9,7 +9,7 @@
  * A device around another device that misbehaves as a script says.
  *
  *      post ------> fault -----------------------------> inner
- *                   fail, deny, unname, lose, in_err
+ *                   fail, deny, unname, lose, link, in_err
  *
  *      poll <------ fault <-- rule <-- ... <-- rule <--- inner
  *                   drop, dup, hold, swap, replay, error, wrid, poison
@@ -21,8 +21,10 @@
  *                   event, raise
  *
  * Tests see lost, doubled, late and garbled completions, posts and verbs that fail, and QP numbers of their choice, with no
- * hook in any hot path. What was done is counted, and the counts follow from the script: doc/guide/fault.md has the
- * language.
+ * hook in any hot path. What was done is counted, and the counts follow from the script. A rule says what, to which object, and
+ * which ones: N (the Nth), N..M, N.. (from the Nth on), 1/N (every Nth), 1/N seed S (one in N by chance, the same for the same
+ * S), nothing (all). The language with all its words, and what each rule does to a row of completions, is the page on fault of
+ * the programmer's guide, doc/guide/fault.md in the source tree.
  *
  *      dev = plx_fault_wrap(plx_device_open("loopback0"), "drop cqe 1/1000; hold cqe 32");
  *
