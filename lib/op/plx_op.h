@@ -22,6 +22,11 @@
  *      POSTED --deadline, cancel--> COMPLETED (TIMED_OUT, CANCELLED) --put--> .
  *                    '-----------------> the device's -----late CQE, or QP gone--> pool
  *
+ * With plx_dispatcher_keep() as its callback it waits on its home's list before it is the caller's again:
+ *
+ *      POSTED --CQE, at home--> KEPT --plx_dispatcher_take_burst()--> COMPLETED
+ *                                 '------------abandon--------------> pool
+ *
  * A device knows an op by its 64-bit wr_id alone:
  *
  *      63                 32 31       24 23              0
@@ -41,7 +46,7 @@
  *      state         Written by whoever prepares and submits the op, then by the home lcore alone.
  *      wr.wr_id      Written by whoever holds the op when it is reused.
  *
- * An op in POSTED or ORPHANED is in the library's custody: its fields are not the caller's. A prepared op's
+ * An op in POSTED, ORPHANED or KEPT is in the library's custody: its fields are not the caller's. A prepared op's
  * SGE list, flags and home are changed by the functions below, which note what submit has to look at.
  *
  * Memory: two hot cache lines (what is posted; what comes back), one cold one, then room for an
