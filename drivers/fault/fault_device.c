@@ -167,6 +167,13 @@ plx_fault_wrap(struct plx_device *inner, const char *script)
 	return &dev->base;
 }
 
+static int
+not_a_wrapper(const struct plx_device *base)
+{
+	PLX_LOG(ERR, "device %s: it is of driver %s, and no plx_fault_wrap() made it", base->name, base->driver->name);
+	return -EINVAL;
+}
+
 /* ---- hook ---------------------------------------------------------------------------------- */
 
 int
@@ -175,7 +182,7 @@ plx_fault_set_hook(struct plx_device *base, plx_fault_hook_t hook, void *arg)
 	struct fault_device *dev = fault_device(base);
 
 	if (base->driver != &fault_driver)
-		return -EINVAL;
+		return not_a_wrapper(base);
 	dev->hook = hook;
 	dev->hook_arg = arg;
 	return 0;
@@ -204,7 +211,7 @@ plx_fault_stats(const struct plx_device *base, struct plx_fault_stats *stats)
 	uint64_t *to = (uint64_t *)stats;
 
 	if (base->driver != &fault_driver)
-		return -EINVAL;
+		return not_a_wrapper(base);
 	for (unsigned int i = 0; i < NB_STATS; i++)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	return 0;

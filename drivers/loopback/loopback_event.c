@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "plx_log.h"
 #include "plx_loopback.h"
 
 extern const struct plx_driver plx_loopback_driver;
@@ -80,11 +81,18 @@ loopback_srq_limit(struct soft_srq *srq)
 	event_raise(loopback_device(srq->base.dev), PLX_EVENT_SRQ_LIMIT, srq->base.id);
 }
 
+static int
+not_a_loopback(const struct plx_device *dev)
+{
+	PLX_LOG(ERR, "device %s: it is of driver %s and no loopback device", dev->name, dev->driver->name);
+	return -EINVAL;
+}
+
 int
 plx_loopback_raise(struct plx_device *dev, const struct plx_event *event)
 {
 	if (dev->driver != &plx_loopback_driver)
-		return -EINVAL;
+		return not_a_loopback(dev);
 	soft_events_raise(&loopback_device(dev)->events, event);
 	return 0;
 }
@@ -93,7 +101,7 @@ int
 plx_loopback_lose(struct plx_device *dev)
 {
 	if (dev->driver != &plx_loopback_driver)
-		return -EINVAL;
+		return not_a_loopback(dev);
 	if (!__atomic_exchange_n(&loopback_device(dev)->lost, 1, __ATOMIC_RELAXED)) {
 		cqs_kill(loopback_device(dev));
 		event_raise(loopback_device(dev), PLX_EVENT_DEVICE_FATAL, 0);

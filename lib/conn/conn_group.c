@@ -39,26 +39,26 @@ plx_conn_group_create(const struct plx_conn_group_conf *conf)
 	struct plx_conn_group *group;
 
 	if (conf->dispatcher == NULL || conf->cq == NULL || conf->control == NULL) {
-		PLX_LOG(ERR, "connection group %s: no %s in its conf", conf->name,
+		PLX_LOG(ERR, "connection group %.63s: no %s in its conf", conf->name,
 			conf->dispatcher == NULL ? "dispatcher" : conf->cq == NULL ? "cq" : "control");
 		rte_errno = EINVAL;
 		return NULL;
 	}
 	if (conf->dispatcher->owner == LCORE_ID_ANY) {
-		PLX_LOG(ERR, "connection group %s: dispatcher %s is shared; connections need an owner lcore",
+		PLX_LOG(ERR, "connection group %.63s: dispatcher %s is shared; connections need an owner lcore",
 			conf->name, conf->dispatcher->name);
 		rte_errno = EINVAL;
 		return NULL;
 	}
 	if (!plx_control_serves(conf->control, conf->dispatcher->owner)) {
-		PLX_LOG(ERR, "connection group %s: its owner, lcore %u, may not submit to the control thread: name it in "
+		PLX_LOG(ERR, "connection group %.63s: its owner, lcore %u, may not submit to the control thread: name it in "
 			"plx_control_conf.lcores",
 			conf->name, conf->dispatcher->owner);
 		rte_errno = EINVAL;
 		return NULL;
 	}
 	if (conf->events != NULL && !conn_events_fit(conf->events, conf->cq->dev, conf->control)) {
-		PLX_LOG(ERR, "connection group %s: its events are of another device or another control thread", conf->name);
+		PLX_LOG(ERR, "connection group %.63s: its events are of another device or another control thread", conf->name);
 		rte_errno = EINVAL;
 		return NULL;
 	}

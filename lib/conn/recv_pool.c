@@ -40,7 +40,7 @@ conf_check(const struct plx_recv_pool_conf *conf)
 
 	if (bad == NULL)
 		return 0;
-	PLX_LOG(ERR, "receive pool %s: %s", conf->name, bad);
+	PLX_LOG(ERR, "receive pool %.63s: %s", conf->name, bad);
 	return -EINVAL;
 }
 
@@ -119,7 +119,7 @@ ops_make(struct plx_recv_pool *pool)
 		struct plx_op *op = plx_op_get(pool->group->dispatcher->pool);
 
 		if (op == NULL) {
-			PLX_LOG(ERR, "receive pool %s: dispatcher %s has %u ops for it, not %u", conf->name,
+			PLX_LOG(ERR, "receive pool %.63s: dispatcher %s has %u ops for it, not %u", conf->name,
 				pool->group->dispatcher->name, pool->nb_ops, conf->nb_recvs);
 			return -EAGAIN;
 		}

@@ -9,6 +9,8 @@
 
 #include <rte_common.h>
 
+#include "plx_log.h"
+
 static void piece_done(struct plx_op *op, void *arg);
 
 /* ---- pieces -------------------------------------------------------------------------------- */
@@ -104,10 +106,14 @@ piece_done(struct plx_op *op, void *arg)
 static int
 conf_check(const struct plx_segment_conf *conf)
 {
-	if (conf->opcode != PLX_OPCODE_WRITE && conf->opcode != PLX_OPCODE_READ)
+	if (conf->opcode != PLX_OPCODE_WRITE && conf->opcode != PLX_OPCODE_READ) {
+		PLX_LOG(ERR, "segment: a transfer is a write or a read, not a %s", plx_opcode_name(conf->opcode));
 		return -ENOTSUP;
-	if (conf->window > PLX_SEGMENT_WINDOW)
+	}
+	if (conf->window > PLX_SEGMENT_WINDOW) {
+		PLX_LOG(ERR, "segment: a window of %u pieces, the maximum is %u", conf->window, PLX_SEGMENT_WINDOW);
 		return -EINVAL;
+	}
 	return plx_remote_check(&conf->remote, conf->off, conf->local.len,
 		conf->opcode == PLX_OPCODE_READ ? PLX_ACCESS_REMOTE_READ : PLX_ACCESS_REMOTE_WRITE);
 }

@@ -308,10 +308,15 @@ plx_control_submit(struct plx_control *ctl, struct plx_control_req *req)
 {
 	struct control_home *home = home_here(ctl);
 
-	if (req->fn == NULL || req->done == NULL)
+	if (req->fn == NULL || req->done == NULL) {
+		PLX_LOG(ERR, "control: a request without %s", req->fn == NULL ? "fn" : "done");
 		return -EINVAL;
-	if (home == NULL)
+	}
+	if (home == NULL) {
+		PLX_LOG(ERR, "control: a request from lcore %d (-1: a thread without one), which is none of its conf's",
+			(int)rte_lcore_id());
 		return -EPERM;
+	}
 	if (!req_enter(req))
 		return -EBUSY;
 	if (home->nb_under_way == ctl->nb_reqs) {
@@ -427,8 +432,10 @@ plx_control_watch(struct plx_control *ctl, struct plx_control_watch *watch)
 {
 	struct watch_arg arg = {.ctl = ctl, .watch = watch};
 
-	if (watch->fn == NULL || watch->fd < 0)
+	if (watch->fn == NULL || watch->fd < 0) {
+		PLX_LOG(ERR, "control: a watch of file %d%s", watch->fd, watch->fn == NULL ? " without fn" : "");
 		return -EINVAL;
+	}
 	return plx_control_sync(ctl, watch_add, &arg);
 }
 

@@ -15,8 +15,10 @@
 int
 control_watches_add(struct control_watches *watches, struct plx_control_watch *watch)
 {
-	if (watches->nb == PLX_CONTROL_WATCHES)
+	if (watches->nb == PLX_CONTROL_WATCHES) {
+		PLX_LOG(ERR, "control: %u files are watched, and no more fit (file %d)", watches->nb, watch->fd);
 		return -ENOSPC;
+	}
 	if (!watches->on) {
 		watches->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 		if (watches->wake < 0)

@@ -41,11 +41,20 @@ plx_device_caps(const struct plx_device *dev)
 }
 
 int
+device_port_check(const struct plx_device *dev, unsigned int port)
+{
+	if (port != 0 && port <= dev->caps.nb_ports)
+		return 0;
+	PLX_LOG(ERR, "device %s: port %u asked; it has %u, which count from 1", dev->name, port, dev->caps.nb_ports);
+	return -EINVAL;
+}
+
+int
 plx_port_query(struct plx_device *dev, unsigned int port, struct plx_port_attr *attr)
 {
-	if (port == 0 || port > dev->caps.nb_ports)
-		return -EINVAL;
-	return dev->ops.port_query(dev, port, attr);
+	int err = device_port_check(dev, port);
+
+	return err != 0 ? err : dev->ops.port_query(dev, port, attr);
 }
 
 int

@@ -32,9 +32,9 @@ plx_gid_type_name(unsigned int type)
 int
 plx_gid_query(struct plx_device *dev, unsigned int port, unsigned int index, struct plx_gid *gid)
 {
-	if (port == 0 || port > dev->caps.nb_ports)
-		return -EINVAL;
-	return dev->ops.gid_query(dev, port, index, gid);
+	int err = device_port_check(dev, port);
+
+	return err != 0 ? err : dev->ops.gid_query(dev, port, index, gid);
 }
 
 /** ::ffff:a.b.c.d (RFC 4291 2.5.5.2) */

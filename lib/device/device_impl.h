@@ -46,6 +46,9 @@ device_count(const uint32_t *count)
 /** A number for an object, never given before. */
 uint64_t device_id(void);
 
+/** Whether @p dev has @p port, or the log says so. 0 or -EINVAL. */
+int device_port_check(const struct plx_device *dev, unsigned int port);
+
 /** Whether a QP can have this address: each number within the field that it travels in, and an MTU that there is. */
 bool device_addr_is_sane(const struct plx_qp_addr *addr);
 

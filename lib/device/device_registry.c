@@ -27,14 +27,19 @@ static unsigned int nb_drivers;
 int
 plx_device_register(const struct plx_driver *driver)
 {
-	if (driver->name == NULL || driver->match == NULL || driver->open == NULL)
+	if (driver->name == NULL || driver->match == NULL || driver->open == NULL) {
+		PLX_LOG(ERR, "driver %.63s: it has no %s", driver->name != NULL ? driver->name : "without a name",
+			driver->name == NULL ? "name" : driver->match == NULL ? "match" : "open");
 		return -EINVAL;
+	}
 	for (unsigned int i = 0; i < nb_drivers; i++) {
 		if (strcmp(drivers[i]->name, driver->name) == 0)
 			return -EEXIST;
 	}
-	if (nb_drivers == DRIVERS_MAX)
+	if (nb_drivers == DRIVERS_MAX) {
+		PLX_LOG(ERR, "driver %.63s: %u are registered, and no more fit", driver->name, nb_drivers);
 		return -ENOSPC;
+	}
 	drivers[nb_drivers++] = driver;
 	return 0;
 }
@@ -103,16 +108,16 @@ keys_check(const struct plx_driver *driver, const char *name, const struct rte_k
 			char known[512];
 
 			keys_print(driver, known, sizeof(known));
-			PLX_LOG(ERR, "device %s: unknown key \"%s\"; %s knows: %s", name, key, driver->name, known);
+			PLX_LOG(ERR, "device %s: unknown key \"%.63s\"; %s knows: %s", name, key, driver->name, known);
 			return -EINVAL;
 		}
 		if (rte_kvargs_count(args, key) != 1) {
-			PLX_LOG(ERR, "device %s: key \"%s\" is given %u times", name, key,
+			PLX_LOG(ERR, "device %s: key \"%.63s\" is given %u times", name, key,
 				rte_kvargs_count(args, key));
 			return -EINVAL;
 		}
 		if (args->pairs[i].value == NULL || args->pairs[i].value[0] == '\0') {
-			PLX_LOG(ERR, "device %s: key \"%s\" has no value", name, key);
+			PLX_LOG(ERR, "device %s: key \"%.63s\" has no value", name, key);
 			return -EINVAL;
 		}
 	}
@@ -162,7 +167,7 @@ plx_device_open(const char *name_and_args)
 	if (text[0] != '\0') {
 		args = rte_kvargs_parse(text, NULL);
 		if (args == NULL) {
-			PLX_LOG(ERR, "device %s: \"%s\" is no key=value list", name, text);
+			PLX_LOG(ERR, "device %s: \"%.63s\" is no key=value list", name, text);
 			return device_fail(EINVAL);
 		}
 	}
@@ -190,7 +195,7 @@ plx_kvargs_u64(struct rte_kvargs *args, const char *key, uint64_t min, uint64_t 
 	/* strtoull() reads "-1" as the largest number. */
 	if (errno != 0 || end == text || *end != '\0' || strchr(text, '-') != NULL || *value < min ||
 		*value > max) {
-		PLX_LOG(ERR, "devarg %s=%s: want a number from %" PRIu64 " to %" PRIu64, key, text, min, max);
+		PLX_LOG(ERR, "devarg %s=%.63s: want a number from %" PRIu64 " to %" PRIu64, key, text, min, max);
 		return -EINVAL;
 	}
 	return 0;
@@ -209,6 +214,6 @@ plx_kvargs_choice(struct rte_kvargs *args, const char *key, const char *const *c
 			return i;
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i > 0 ? ", " : "", choices[i]);
 	}
-	PLX_LOG(ERR, "devarg %s=%s: not one of %s", key, text, list);
+	PLX_LOG(ERR, "devarg %s=%.63s: not one of %s", key, text, list);
 	return -EINVAL;
 }

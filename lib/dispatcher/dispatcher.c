@@ -24,17 +24,17 @@ static int
 conf_check(const struct plx_dispatcher_conf *conf)
 {
 	if (conf->mode != PLX_DISPATCHER_OWNED && conf->mode != PLX_DISPATCHER_SHARED) {
-		PLX_LOG(ERR, "dispatcher %s: mode %d is neither OWNED nor SHARED", conf->name, (int)conf->mode);
+		PLX_LOG(ERR, "dispatcher %.63s: mode %d is neither OWNED nor SHARED", conf->name, (int)conf->mode);
 		return -EINVAL;
 	}
 	if (conf->mode == PLX_DISPATCHER_OWNED && !rte_lcore_is_enabled(conf->owner)) {
-		PLX_LOG(ERR, "dispatcher %s: owner lcore %u is not among EAL's %u lcores", conf->name,
+		PLX_LOG(ERR, "dispatcher %.63s: owner lcore %u is not among EAL's %u lcores", conf->name,
 			conf->owner, rte_lcore_count());
 		return -EINVAL;
 	}
 	for (unsigned int i = 0; i < conf->nb_homes; i++) {
 		if (!rte_lcore_is_enabled(conf->homes[i])) {
-			PLX_LOG(ERR, "dispatcher %s: home lcore %u is not among EAL's %u lcores", conf->name,
+			PLX_LOG(ERR, "dispatcher %.63s: home lcore %u is not among EAL's %u lcores", conf->name,
 				conf->homes[i], rte_lcore_count());
 			return -EINVAL;
 		}

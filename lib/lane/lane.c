@@ -29,12 +29,12 @@ static bool
 conf_sizes_ok(const struct plx_lane_conf *conf)
 {
 	if (conf->nb_elem == 0 || conf->nb_elem > NB_ELEM_MAX) {
-		PLX_LOG(ERR, "lane %s: nb_elem is %u, must be 1 to %u", lane_name(conf), conf->nb_elem,
+		PLX_LOG(ERR, "lane %.63s: nb_elem is %u, must be 1 to %u", lane_name(conf), conf->nb_elem,
 			NB_ELEM_MAX);
 		return false;
 	}
 	if (conf->elem_size == 0 || conf->elem_size % 4 != 0) {
-		PLX_LOG(ERR, "lane %s: elem_size is %u, must be a multiple of 4", lane_name(conf),
+		PLX_LOG(ERR, "lane %.63s: elem_size is %u, must be a multiple of 4", lane_name(conf),
 			conf->elem_size);
 		return false;
 	}
@@ -45,12 +45,12 @@ static bool
 conf_lcores_ok(const struct plx_lane_conf *conf)
 {
 	if (conf->consumer >= RTE_MAX_LCORE && conf->consumer != LCORE_ID_ANY) {
-		PLX_LOG(ERR, "lane %s: consumer is lcore %u, this DPDK has %u", lane_name(conf),
+		PLX_LOG(ERR, "lane %.63s: consumer is lcore %u, this DPDK has %u", lane_name(conf),
 			conf->consumer, RTE_MAX_LCORE);
 		return false;
 	}
 	if (conf->nb_producers == 0 && !conf->alien) {
-		PLX_LOG(ERR, "lane %s: 0 producers and no alien ring, nobody could send", lane_name(conf));
+		PLX_LOG(ERR, "lane %.63s: 0 producers and no alien ring, nobody could send", lane_name(conf));
 		return false;
 	}
 	return true;
@@ -73,7 +73,7 @@ ring_create(const struct plx_lane_conf *conf, uint32_t id, unsigned int nth, uns
 
 	ring = len > 0 ? rte_zmalloc_socket("plx_lane", (size_t)len, RTE_CACHE_LINE_SIZE, socket) : NULL;
 	if (ring == NULL) {
-		PLX_LOG(ERR, "lane %s: no memory for ring %u: %u elements of %u bytes, %zd in all, socket %d",
+		PLX_LOG(ERR, "lane %.63s: no memory for ring %u: %u elements of %u bytes, %zd in all, socket %d",
 			lane_name(conf), nth, conf->nb_elem, conf->elem_size, len, socket);
 		rte_errno = ENOMEM;
 		return NULL;
@@ -90,7 +90,7 @@ lane_add_producer(struct plx_lane *lane, const struct plx_lane_conf *conf, uint3
 	struct rte_ring *ring;
 
 	if (lcore >= RTE_MAX_LCORE || lane->ring_of[lcore] != NULL) {
-		PLX_LOG(ERR, "lane %s: producer lcore %u is %s", lane_name(conf), lcore,
+		PLX_LOG(ERR, "lane %.63s: producer lcore %u is %s", lane_name(conf), lcore,
 			lcore >= RTE_MAX_LCORE ? "no lcore id" : "named twice");
 		rte_errno = EINVAL;
 		return -EINVAL;
@@ -130,7 +130,7 @@ plx_lane_create(const struct plx_lane_conf *conf)
 	}
 	lane = rte_zmalloc("plx_lane", sizeof(*lane), RTE_CACHE_LINE_SIZE);
 	if (lane == NULL) {
-		PLX_LOG(ERR, "lane %s: no memory for %zu bytes", lane_name(conf), sizeof(*lane));
+		PLX_LOG(ERR, "lane %.63s: no memory for %zu bytes", lane_name(conf), sizeof(*lane));
 		rte_errno = ENOMEM;
 		return NULL;
 	}

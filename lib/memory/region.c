@@ -70,6 +70,7 @@ plx_region_alloc(struct plx_pd *pd, uint64_t len, uint32_t rights)
 	void *addr;
 
 	if (len == 0) {
+		PLX_LOG(ERR, "device %s: a region of 0 bytes: nothing to allocate", plx_device_name(pd->dev));
 		rte_errno = EINVAL;
 		return NULL;
 	}

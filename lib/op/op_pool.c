@@ -71,18 +71,18 @@ static int
 conf_check(const struct plx_op_pool_conf *conf)
 {
 	if (conf->nb_ops == 0 || slots_needed(conf) > MAX_SLOTS) {
-		PLX_LOG(ERR, "op pool %s: %u ops and %u lcores' caches of %u need %" PRIu64
+		PLX_LOG(ERR, "op pool %.63s: %u ops and %u lcores' caches of %u need %" PRIu64
 			" slots; 1 to %u can be had", conf->name, conf->nb_ops, rte_lcore_count(),
 			conf->cache_size, slots_needed(conf), MAX_SLOTS);
 		return -EINVAL;
 	}
 	if (conf->cache_size > RTE_MEMPOOL_CACHE_MAX_SIZE) {
-		PLX_LOG(ERR, "op pool %s: cache of %u objects, the maximum is %u", conf->name,
+		PLX_LOG(ERR, "op pool %.63s: cache of %u objects, the maximum is %u", conf->name,
 			conf->cache_size, RTE_MEMPOOL_CACHE_MAX_SIZE);
 		return -EINVAL;
 	}
 	if (conf->priv_size > MAX_PRIV) {
-		PLX_LOG(ERR, "op pool %s: %u private bytes behind each op, the maximum is %u", conf->name,
+		PLX_LOG(ERR, "op pool %.63s: %u private bytes behind each op, the maximum is %u", conf->name,
 			conf->priv_size, MAX_PRIV);
 		return -EINVAL;
 	}
@@ -163,7 +163,7 @@ plx_op_pool_create(const struct plx_op_pool_conf *conf)
 	err = -ENOSPC;
 	pool->tag = tag_take();
 	if (pool->tag == 0) {
-		PLX_LOG(ERR, "op pool %s: all %u pool tags are taken", conf->name, PLX_OP_POOLS_MAX);
+		PLX_LOG(ERR, "op pool %.63s: all %u pool tags are taken", conf->name, PLX_OP_POOLS_MAX);
 		goto free_pool;
 	}
 	pool->first_id = pool->tag << 24;
@@ -174,12 +174,12 @@ plx_op_pool_create(const struct plx_op_pool_conf *conf)
 		RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	if (pool->mp == NULL) {
 		err = -rte_errno;
-		PLX_LOG(ERR, "op pool %s: no mempool of %u slots: %s", conf->name, pool->nb_slots, rte_strerror(-err));
+		PLX_LOG(ERR, "op pool %.63s: no mempool of %u slots: %s", conf->name, pool->nb_slots, rte_strerror(-err));
 		goto free_tag;
 	}
 	err = rte_mempool_set_ops_byname(pool->mp, "ring_mt_rts", NULL);
 	if (err != 0) {
-		PLX_LOG(ERR, "op pool %s: no mempool driver ring_mt_rts: %s", conf->name, rte_strerror(-err));
+		PLX_LOG(ERR, "op pool %.63s: no mempool driver ring_mt_rts: %s", conf->name, rte_strerror(-err));
 		goto free_mempool;
 	}
 	err = pool_populate(pool);

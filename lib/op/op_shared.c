@@ -10,6 +10,8 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include "plx_log.h"
+
 /**
  * @file
  * A number stands at its first place or, where that is taken, at the next that is not: a look-up goes on until it meets a place
@@ -23,6 +25,8 @@
  * Nobody is ever moved: the owner looks up, and counts nb_held, while others come and go.
  */
 
+#define MAX_QPS (1u << 23)
+
 static_assert(offsetof(struct plx_op_shared, queue) == PLX_OP_SHARED_AT, "by its address alone a queue tells what it is");
 
 int
@@ -30,13 +34,17 @@ plx_op_shared_init(struct plx_op_shared *shared, uint32_t nb_qps, plx_op_shared_
 {
 	uint32_t size;
 
-	if (nb_qps == 0 || nb_qps > (1u << 23))
+	if (nb_qps == 0 || nb_qps > MAX_QPS) {
+		PLX_LOG(ERR, "shared receive queue: for %u QPs; want 1 to %u", nb_qps, MAX_QPS);
 		return -EINVAL;
+	}
 	size = rte_align32pow2(2 * nb_qps); /* half empty: look-ups are short */
 	memset(shared, 0, sizeof(*shared));
 	shared->who = rte_zmalloc("plx_op_shared", size * sizeof(shared->who[0]), 0);
-	if (shared->who == NULL)
+	if (shared->who == NULL) {
+		PLX_LOG(ERR, "shared receive queue: no memory for %u QPs: %zu bytes", nb_qps, size * sizeof(shared->who[0]));
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < size; i++)
 		shared->who[i].qp_num = PLX_OP_SHARED_FREE;
 	shared->mask = size - 1;

@@ -27,14 +27,14 @@ plx_poller_create(const struct plx_poller_conf *conf)
 	struct plx_poller *poller;
 
 	if (conf->budget > MAX_BUDGET) {
-		PLX_LOG(ERR, "poller %s: a budget of %u completions, the maximum is %u", name, conf->budget,
+		PLX_LOG(ERR, "poller %.63s: a budget of %u completions, the maximum is %u", name, conf->budget,
 			MAX_BUDGET);
 		rte_errno = EINVAL;
 		return NULL;
 	}
 	poller = rte_zmalloc_socket("plx_poller", sizeof(*poller), RTE_CACHE_LINE_SIZE, (int)rte_socket_id());
 	if (poller == NULL) {
-		PLX_LOG(ERR, "poller %s: no memory for %zu bytes", name, sizeof(*poller));
+		PLX_LOG(ERR, "poller %.63s: no memory for %zu bytes", name, sizeof(*poller));
 		rte_errno = ENOMEM;
 		return NULL;
 	}
@@ -75,14 +75,22 @@ plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispa
 {
 	struct poller_cq *slot = poller->slots;
 
-	if (cq == NULL || d == NULL)
+	if (cq == NULL || d == NULL) {
+		PLX_LOG(ERR, "poller %s: no %s to poll", poller->name, cq == NULL ? "CQ" : "dispatcher of a CQ");
 		return -EINVAL;
-	if (cq->fast == NULL || cq->fast->poll_cq == NULL)
-		return -ENOTSUP; /* a backend's own: no plx_cq_create() has filled its table */
-	if (cq_index(poller, cq) < poller->nb_cqs)
+	}
+	if (cq->fast == NULL || cq->fast->poll_cq == NULL) { /* a backend's own: no plx_cq_create() has filled its table */
+		PLX_LOG(ERR, "poller %s: a CQ whose table has no poll_cq", poller->name);
+		return -ENOTSUP;
+	}
+	if (cq_index(poller, cq) < poller->nb_cqs) {
+		PLX_LOG(ERR, "poller %s: it has this CQ already", poller->name);
 		return -EEXIST;
-	if (poller->nb_cqs == PLX_POLLER_MAX_CQS)
+	}
+	if (poller->nb_cqs == PLX_POLLER_MAX_CQS) {
+		PLX_LOG(ERR, "poller %s: it has %u CQs, and no more fit", poller->name, poller->nb_cqs);
 		return -ENOSPC;
+	}
 	while (slot->cq != NULL)
 		slot++;
 	slot->cq = cq;
@@ -115,10 +123,14 @@ plx_poller_set_budget(struct plx_poller *poller, struct plx_cq *cq, uint16_t bud
 {
 	unsigned int i = cq_index(poller, cq);
 
-	if (i == poller->nb_cqs)
+	if (i == poller->nb_cqs) {
+		PLX_LOG(ERR, "poller %s: a budget of %u for a CQ that is none of its %u", poller->name, budget, poller->nb_cqs);
 		return -ENOENT;
-	if (budget > MAX_BUDGET)
+	}
+	if (budget > MAX_BUDGET) {
+		PLX_LOG(ERR, "poller %s: a budget of %u completions for a CQ, the maximum is %u", poller->name, budget, MAX_BUDGET);
 		return -EINVAL;
+	}
 	poller->cqs[i]->budget = budget != 0 ? budget : poller->budget;
 	return 0;
 }
@@ -136,12 +148,18 @@ hook_index(const struct plx_poller *poller, plx_hook_t hook, const void *arg)
 int
 plx_poller_add_hook(struct plx_poller *poller, plx_hook_t hook, void *arg)
 {
-	if (hook == NULL)
+	if (hook == NULL) {
+		PLX_LOG(ERR, "poller %s: a hook that is NULL", poller->name);
 		return -EINVAL;
-	if (hook_index(poller, hook, arg) < poller->nb_hooks)
+	}
+	if (hook_index(poller, hook, arg) < poller->nb_hooks) {
+		PLX_LOG(ERR, "poller %s: it has this hook, with this argument, already", poller->name);
 		return -EEXIST;
-	if (poller->nb_hooks == PLX_POLLER_MAX_HOOKS)
+	}
+	if (poller->nb_hooks == PLX_POLLER_MAX_HOOKS) {
+		PLX_LOG(ERR, "poller %s: it has %u hooks, and no more fit", poller->name, poller->nb_hooks);
 		return -ENOSPC;
+	}
 	poller->hooks[poller->nb_hooks++] = (struct poller_hook){.call = hook, .arg = arg};
 	return 0;
 }

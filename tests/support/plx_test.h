@@ -32,6 +32,29 @@ unsigned long plx_test_scale(void);
 /** Whether what takes real time takes its long form: PLX_TEST_SCALE=soak; on a kernel's device, whose rounds are small, unset. */
 bool plx_test_is_soak(void);
 
+/** From here on what is logged is kept, and not printed; the level of debug lines is what it was. */
+void plx_test_log_keep(void);
+
+/** Print log lines again. What was kept, until the next plx_test_log_keep(). */
+const char *plx_test_log_end(void);
+
+/** Whether @p log is one line, not a long one, that has @p says in it; else both are printed. */
+bool plx_test_is_one_line(const char *log, const char *says);
+
+/** A name of 1000 letters. */
+const char *plx_test_long_name(void);
+
+/** @p call returns @p want, and says why in one log line, which has @p says in it. */
+#define plx_test_refusal(call, want, says)                                                                   \
+	do {                                                                                                 \
+		long plx_test_got;                                                                           \
+                                                                                                             \
+		plx_test_log_keep();                                                                         \
+		plx_test_got = (long)(call);                                                                 \
+		assert_true(plx_test_is_one_line(plx_test_log_end(), says));                                 \
+		assert_int_equal(plx_test_got, want);                                                        \
+	} while (0)
+
 /** Cases skipped so far. */
 extern unsigned long plx_test_nb_skipped;
 

@@ -180,6 +180,9 @@ what_is_missing_in_a_conf_is_refused(void **state)
 		assert_null(plx_conn_group_create(&group));
 		assert_int_equal(rte_errno, EINVAL);
 	}
+	group.name = plx_test_long_name();
+	group.dispatcher = NULL;
+	plx_test_refusal((intptr_t)plx_conn_group_create(&group), 0, "n: no dispatcher in its conf");
 	conn.pd = rig.pd;
 	rte_errno = 0;
 	assert_null(plx_conn_create(&conn));

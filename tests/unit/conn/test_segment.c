@@ -166,9 +166,9 @@ what_is_wrong_is_told_before_anything_is_posted(void **state)
 {
 	struct plx_segment_conf conf = conf_of(PLX_OPCODE_SEND, MSG, 1);
 
-	assert_int_equal(plx_segment_start(&seg, &conf), -ENOTSUP);
+	plx_test_refusal(plx_segment_start(&seg, &conf), -ENOTSUP, "a write or a read, not a send");
 	conf = conf_of(PLX_OPCODE_WRITE, MSG, PLX_SEGMENT_WINDOW + 1);
-	assert_int_equal(plx_segment_start(&seg, &conf), -EINVAL);
+	plx_test_refusal(plx_segment_start(&seg, &conf), -EINVAL, "a window of 9 pieces, the maximum is 8");
 	conf = conf_of(PLX_OPCODE_WRITE, ALL_LEN - 63, 1);
 	assert_int_equal(plx_segment_start(&seg, &conf), -ERANGE);
 	conf = conf_of(PLX_OPCODE_WRITE, UINT64_MAX, 1);

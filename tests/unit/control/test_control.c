@@ -264,8 +264,8 @@ thread_without_a_way_back_may_not_submit(void **state)
 {
 	struct verb *a = VERB(.gives = 0);
 
-	assert_int_equal(submit_as(LCORE_ID_ANY, a), -EPERM);
-	assert_int_equal(submit_as(3, a), -EPERM);
+	plx_test_refusal(submit_as(LCORE_ID_ANY, a), -EPERM, "a request from lcore -1");
+	plx_test_refusal(submit_as(3, a), -EPERM, "a request from lcore 3");
 	assert_int_equal(once_as(LCORE_ID_ANY), 0);
 	assert_int_equal(once_as(3), 0);
 	assert_int_equal(submit_as(1, a), 0); /* not busy from the refusals */
@@ -280,8 +280,8 @@ request_without_fn_or_done_is_refused(void **state)
 
 	no_fn->req.fn = NULL;
 	no_done->req.done = NULL;
-	assert_int_equal(submit_as(1, no_fn), -EINVAL);
-	assert_int_equal(submit_as(1, no_done), -EINVAL);
+	plx_test_refusal(submit_as(1, no_fn), -EINVAL, "a request without fn");
+	plx_test_refusal(submit_as(1, no_done), -EINVAL, "a request without done");
 }
 
 static int
@@ -576,12 +576,15 @@ bad_watches_are_refused(void **state)
 	static struct seen files[PLX_CONTROL_WATCHES + 1];
 
 	files[0].watch = (struct plx_control_watch){.fd = -1, .fn = file_readable};
-	assert_int_equal(plx_control_watch(ctl, &files[0].watch), -EINVAL);
+	plx_test_refusal(plx_control_watch(ctl, &files[0].watch), -EINVAL, "a watch of file -1");
 	files[0].watch = (struct plx_control_watch){.fd = 0};
-	assert_int_equal(plx_control_watch(ctl, &files[0].watch), -EINVAL);
+	plx_test_refusal(plx_control_watch(ctl, &files[0].watch), -EINVAL, "a watch of file 0 without fn");
 	for (size_t i = 0; i < NB_OF(files); i++) {
 		files[i].watch = (struct plx_control_watch){.fd = eventfd(0, EFD_NONBLOCK), .fn = file_readable};
-		assert_int_equal(plx_control_watch(ctl, &files[i].watch), i < PLX_CONTROL_WATCHES ? 0 : -ENOSPC);
+		if (i < PLX_CONTROL_WATCHES)
+			assert_int_equal(plx_control_watch(ctl, &files[i].watch), 0);
+		else
+			plx_test_refusal(plx_control_watch(ctl, &files[i].watch), -ENOSPC, "files are watched, and no more fit");
 	}
 	for (size_t i = 0; i < NB_OF(files); i++) {
 		assert_int_equal(plx_control_unwatch(ctl, &files[i].watch), i < PLX_CONTROL_WATCHES ? 0 : -ENOENT);

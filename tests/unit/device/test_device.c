@@ -255,6 +255,19 @@ the_default_port_is_the_first_active_one(void **state)
 	assert_int_equal(plx_port_default(dev), -ENOENT);
 }
 
+static void
+port_that_is_not_there_is_named_with_those_that_are(void **state)
+{
+	struct plx_port_attr attr;
+	struct plx_gid gid;
+
+	plx_test_refusal(plx_port_query(dev, 0, &attr), -EINVAL, "port 0 asked; it has 2, which count from 1");
+	plx_test_refusal(plx_port_query(dev, 3, &attr), -EINVAL, "port 3 asked; it has 2");
+	plx_test_refusal(plx_gid_query(dev, 0, 0, &gid), -EINVAL, "port 0 asked; it has 2");
+	plx_test_refusal(plx_gid_query(dev, 3, 0, &gid), -EINVAL, "port 3 asked; it has 2");
+	plx_test_refusal(plx_gid_default(dev, 3, &gid), -EINVAL, "port 3 asked; it has 2");
+}
+
 static const struct plx_qp_addr good_peer = {.qp_num = 5, .mtu = 1024, .rd_atomic = 3};
 
 static struct plx_qp *
@@ -311,12 +324,15 @@ bad_paths_and_peers_are_refused(void **state)
 	REFUSED(port, 3);
 	REFUSED(gid_index, 1);
 	peer.mtu = 1000;
-	assert_int_equal(plx_qp_bring_up(qp, &def, &peer), -EINVAL);
+	plx_test_refusal(plx_qp_bring_up(qp, &def, &peer), -EINVAL, "mtu 1000 (256, 512, 1024, 2048 or 4096)");
 	peer.mtu = 8192;
 	assert_int_equal(plx_qp_bring_up(qp, &def, &peer), -EINVAL);
 	peer = good_peer;
 	peer.qp_num = 1 << 24;
 	assert_int_equal(plx_qp_bring_up(qp, &def, &peer), -EINVAL);
+	peer = good_peer;
+	peer.psn = 1 << 24;
+	plx_test_refusal(plx_qp_bring_up(qp, &def, &peer), -EINVAL, "psn 0x1000000 (24 bits)");
 	dev->caps.flags = 0;
 	assert_int_equal(plx_qp_bring_up(qp, &def, &good_peer), -ENOTSUP);
 	assert_int_equal(plx_qp_destroy(qp), 0);
@@ -337,6 +353,7 @@ static const struct CMUnitTest tests[] = {
 	T(the_default_gid_goes_by_type_never_by_index),
 	T(the_default_port_is_the_first_active_one),
 	T(bring_up_resolves_the_path_and_cuts_rd_atomic),
+	T(port_that_is_not_there_is_named_with_those_that_are),
 	T(bad_paths_and_peers_are_refused),
 };
 

@@ -19,7 +19,34 @@ drivers_are_registered_once_by_name(void **state)
 	assert_int_equal(plx_device_register(&toy_driver), -EEXIST);
 	no_open.name = "other";
 	no_open.open = NULL;
-	assert_int_equal(plx_device_register(&no_open), -EINVAL);
+	plx_test_refusal(plx_device_register(&no_open), -EINVAL, "driver other: it has no open");
+	no_open.match = NULL;
+	plx_test_refusal(plx_device_register(&no_open), -EINVAL, "driver other: it has no match");
+	no_open.name = NULL;
+	plx_test_refusal(plx_device_register(&no_open), -EINVAL, "it has no name");
+}
+
+#define PAIRS_10 "a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1,"
+
+/* What is wrong stands behind it, and must be seen. */
+static void
+name_or_value_of_any_length_is_cut_in_the_log(void **state)
+{
+	static const struct {
+		const char *front, *behind, *says;
+	} rows[] = {
+		{"", "", "device name of 1000 bytes; at most 63"},
+		{"toy0," PAIRS_10 PAIRS_10 PAIRS_10 PAIRS_10, "", "\" is no key=value list"}, /* too many */
+		{"toy0,", "=1", "n\"; toy knows: value, word"},
+		{"toy0,value=", "", "n: want a number from 5 to 10"},
+		{"toy0,word=", "", "n: not one of red, blue"},
+	};
+	char text[1300];
+
+	for (unsigned int i = 0; i < NB_OF(rows); i++) {
+		snprintf(text, sizeof(text), "%s%s%s", rows[i].front, plx_test_long_name(), rows[i].behind);
+		plx_test_refusal((intptr_t)open_fails(text), 0, rows[i].says);
+	}
 }
 
 static void
@@ -160,6 +187,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_list_counts_all_and_fills_what_fits),
 	cmocka_unit_test(a_name_opens_with_and_without_arguments),
 	cmocka_unit_test(bad_names_and_arguments_are_refused),
+	cmocka_unit_test(name_or_value_of_any_length_is_cut_in_the_log),
 	cmocka_unit_test(empty_slots_refuse),
 	cmocka_unit_test(each_device_without_a_guid_gets_one_of_its_own),
 	cmocka_unit_test(empty_post_slots_take_nothing),

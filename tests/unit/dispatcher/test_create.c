@@ -41,6 +41,8 @@ lcores_that_eal_does_not_have_are_refused(void **state)
 	conf = good;
 	conf.mode = 7;
 	assert_refused(&conf, EINVAL);
+	conf.name = plx_test_long_name();
+	plx_test_refusal((intptr_t)plx_dispatcher_create(&conf), 0, "n: mode 7 is neither");
 }
 
 static void

@@ -639,7 +639,7 @@ hook_runs_before_and_after_each_poll(void **state)
 	struct hooked hooked = {{0}, 0};
 
 	open_script("");
-	assert_int_equal(plx_fault_set_hook(&fake->base, note_point, &hooked), -EINVAL);
+	plx_test_refusal(plx_fault_set_hook(&fake->base, note_point, &hooked), -EINVAL, "fake0: it is of driver fake");
 	assert_int_equal(plx_fault_set_hook(dev, note_point, &hooked), 0);
 	fake_complete_from(inner, 1, 1);
 	EXPECT_POLL(8, 1);

@@ -107,7 +107,7 @@ only_a_wrapper_has_statistics(void **state)
 	struct plx_fault_stats stats;
 
 	memset(&stats, 0xff, sizeof(stats));
-	assert_int_equal(plx_fault_stats(&fake->base, &stats), -EINVAL);
+	plx_test_refusal(plx_fault_stats(&fake->base, &stats), -EINVAL, "fake0: it is of driver fake");
 	assert_int_equal(plx_fault_stats(dev, &stats), 0);
 	assert_int_equal(stats.given, 0);
 	assert_int_equal(stats.failed_posts, 0);

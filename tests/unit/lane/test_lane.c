@@ -371,6 +371,10 @@ bad_conf_is_refused(void **state)
 	REFUSED(conf.producers = twice, conf.nb_producers = 3);
 	REFUSED(conf.producers = none, conf.nb_producers = 1);
 	REFUSED(conf.producers = any, conf.nb_producers = 1);
+	conf = good;
+	conf.name = plx_test_long_name();
+	conf.elem_size = 6;
+	plx_test_refusal((intptr_t)plx_lane_create(&conf), 0, "n: elem_size is 6, must be a multiple of 4");
 }
 
 static void

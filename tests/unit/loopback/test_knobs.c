@@ -5,6 +5,7 @@
 /* What the devargs make of the device: time by turns, a CQ that dies, no inline, messages that get lost, limits. */
 
 #include "pair.h"
+#include "plx_loopback.h"
 
 static struct pair pair;
 
@@ -264,6 +265,17 @@ rkeys_have_their_top_bit_set_and_work(void **state)
 	pair_close(&pair);
 }
 
+static void
+only_a_loopback_device_is_raised_on_or_lost(void **state)
+{
+	static const struct plx_driver other = {.name = "other"};
+	struct plx_device dev = {.name = "other0", .driver = &other};
+	struct plx_event event = {.type = PLX_EVENT_PORT_DOWN, .port = 1};
+
+	plx_test_refusal(plx_loopback_raise(&dev, &event), -EINVAL, "other0: it is of driver other and no loopback device");
+	plx_test_refusal(plx_loopback_lose(&dev), -EINVAL, "other0: it is of driver other and no loopback device");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_rnr_timer_waits_its_time_to_the_turn),
 	cmocka_unit_test(one_underrun_costs_less_than_5_ms_by_default),
@@ -275,6 +287,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(reads_in_flight_are_cut_to_both_sides),
 	cmocka_unit_test(a_device_without_reads_in_flight_has_no_reads),
 	cmocka_unit_test(rkeys_have_their_top_bit_set_and_work),
+	cmocka_unit_test(only_a_loopback_device_is_raised_on_or_lost),
 };
 
 PLX_TEST_SUITE(loopback, knobs, tests);

@@ -172,7 +172,7 @@ impossible_allocations_are_refused(void **state)
 
 	for (unsigned int i = 0; i < NB_OF(cases); i++) {
 		rte_errno = 0;
-		assert_null(plx_region_alloc(&pd, cases[i].len, 0));
+		plx_test_refusal((intptr_t)plx_region_alloc(&pd, cases[i].len, 0), 0, cases[i].len == 0 ? "a region of 0 bytes" : "see EAL's -m");
 		assert_int_equal(rte_errno, cases[i].err);
 	}
 }

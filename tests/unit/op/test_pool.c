@@ -481,6 +481,17 @@ bad_numbers_are_refused(void **state)
 }
 
 static void
+name_of_any_length_is_cut_in_the_log(void **state)
+{
+	struct plx_op_pool_conf conf = {.name = plx_test_long_name(), .socket_id = SOCKET_ID_ANY};
+
+	plx_test_refusal((intptr_t)plx_op_pool_create(&conf), 0, "n: 0 ops and ");
+	conf.nb_ops = 8;
+	conf.cache_size = RTE_MEMPOOL_CACHE_MAX_SIZE + 1;
+	plx_test_refusal((intptr_t)plx_op_pool_create(&conf), 0, "n: cache of 513 objects, the maximum is 512");
+}
+
+static void
 pool_too_large_for_memory_is_refused_and_leaves_no_tag_behind(void **state)
 {
 	uint32_t tag;
@@ -512,6 +523,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(registered_thread_gets_and_puts_through_its_cache),
 	TEST(tags_are_exhausted_with_enospc_and_come_back),
 	TEST(bad_numbers_are_refused),
+	TEST(name_of_any_length_is_cut_in_the_log),
 	TEST(pool_too_large_for_memory_is_refused_and_leaves_no_tag_behind),
 };
 

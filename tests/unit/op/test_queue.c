@@ -3,6 +3,7 @@
  */
 
 #include "plx_op_queue.h"
+#include "plx_op_shared.h"
 
 #include "plx_test.h"
 
@@ -334,6 +335,15 @@ queue_of_one_takes_one(void **state)
 	plx_op_queue_fini(&one);
 }
 
+static void
+shared_queue_of_a_number_of_qps_that_makes_no_sense_is_refused(void **state)
+{
+	struct plx_op_shared shared;
+
+	plx_test_refusal(plx_op_shared_init(&shared, 0, NULL), -EINVAL, "for 0 QPs; want 1 to 8388608");
+	plx_test_refusal(plx_op_shared_init(&shared, (1u << 23) + 1, NULL), -EINVAL, "for 8388609 QPs; want 1 to 8388608");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
 static const struct CMUnitTest tests[] = {
 	TEST(room_is_the_depth_less_what_is_posted),
@@ -352,6 +362,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(list_is_first_in_first_out),
 	TEST(depth_that_makes_no_sense_is_refused),
 	TEST(queue_of_one_takes_one),
+	TEST(shared_queue_of_a_number_of_qps_that_makes_no_sense_is_refused),
 };
 
 PLX_TEST_SUITE(op, queue, tests, .lcores = 1);
