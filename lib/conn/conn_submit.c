@@ -6,11 +6,19 @@
 #include "conn_internal.h"
 #include "plx_clock.h"
 
+/** Whether a pool, and nobody else, gives @p q its receives: its own posts see to the limit (recv_pool_conn_post()). */
+static bool
+is_pools(const struct plx_conn *conn, const struct plx_op_queue *q)
+{
+	return q == &conn->rq && conn->recv_pool != NULL;
+}
+
 /** Whether a submit on the owner may post on @p q without looking further: nobody is before it. */
 static bool
 is_open(struct plx_conn *conn, const struct plx_op_queue *q)
 {
-	return conn_state_admits(conn, q) && conn_waiting(conn, q)->nb == 0 && (q == &conn->rq || conn->held.nb == 0);
+	return conn_state_admits(conn, q) && conn_waiting(conn, q)->nb == 0 && !is_pools(conn, q) &&
+	       (q == &conn->rq || conn->held.nb == 0);
 }
 
 void
@@ -433,7 +441,7 @@ plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_o
 		return 0;
 	if (!conn_state_admits(conn, q))
 		return not_connected(conn, err);
-	if (q->depth == 0) { /* its receives are an SRQ's */
+	if (is_pools(conn, q)) {
 		*err = (struct plx_submit_err){.code = -ENOTSUP};
 		return 0;
 	}

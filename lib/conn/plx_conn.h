@@ -519,7 +519,7 @@ plx_conn_submit_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, st
 }
 
 /**
- * The same for receives. They may be submitted before the connection is READY. -ENOTSUP: they come from an SRQ
+ * The same for receives. They may be submitted before the connection is READY. -ENOTSUP: they come from a receive pool
  * (plx_recv_pool.h).
  */
 PLX_INLINE uint16_t

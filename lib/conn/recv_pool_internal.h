@@ -15,6 +15,8 @@
  * On the owner lcore unless it says otherwise.
  */
 
+#include <errno.h>
+
 #include "conn_internal.h"
 #include "plx_op_shared.h"
 #include "plx_recv_pool.h"
@@ -121,13 +123,25 @@ bool recv_pool_refused(struct plx_recv_pool *pool, int code);
 /** The op on top of the stack was refused, and the device may have it after all: the others go before it. */
 void recv_pool_doubt(struct plx_recv_pool *pool);
 
-/** Give @p op to a connection that has receives of its own. 0, or why it did not take it. */
+/**
+ * Give @p op to a connection that has receives of its own, and room for it: its nb_held says so. 0, or why it did not take it.
+ * The limit is 0 for everybody else, so that a receive of the application's is seen, and refused, in the slow path.
+ */
 static inline int
 recv_pool_conn_post(struct plx_op_shared_who *who, struct plx_op *op)
 {
+	struct plx_op_queue *q = who->queue;
+	struct plx_conn *conn = plx_op_queue_conn(q);
 	struct plx_submit_err err;
+	uint16_t posted;
 
-	return plx_conn_recv_burst(plx_op_queue_conn(who->queue), &op, 1, &err) == 1 ? 0 : err.code;
+	if (!conn_state_admits(conn, q))
+		return -ENOTCONN;
+	q->limit = q->depth;
+	posted = plx_conn_recv_burst(conn, &op, 1, &err);
+	q->limit = 0;
+	plx_op_queue_note_most(q);
+	return posted == 1 ? 0 : err.code;
 }
 
 /** Post what the SRQ has room for. 0, or why the device did not take it. */

@@ -221,6 +221,35 @@ a_number_is_not_anothers_while_messages_of_its_last_bearer_are_held(void **state
 	}
 }
 
+/** Whether it has room or not, on the owner or elsewhere. */
+static void
+a_receive_of_ones_own_is_refused(void **state)
+{
+	for (int srq = 0; srq < 2; srq++) {
+		struct plx_recv_pool_conf conf = two_of_four;
+		struct rig_count count = {0};
+		struct plx_conn *conn;
+		struct plx_op *op;
+
+		conf.no_srq = srq == 0;
+		pool_make(&rig, &conf);
+		conn = rig_conn(&rig, 4, OWNER, true);
+		rig_ops(&rig, PLX_OPCODE_RECV, &op, 1, &count);
+		assert_int_equal(plx_conn_submit(conn, op), -ENOTSUP);
+		if (srq == 0)
+			fake_complete(conn->qp, true, 1, PLX_ST_SUCCESS);
+		rig_turn(&rig);
+		assert_int_equal(plx_conn_submit(conn, op), -ENOTSUP);
+		plx_test_as_lcore(WORKER);
+		assert_int_equal(plx_conn_submit(conn, op), -ENOTSUP);
+		plx_test_as_lcore(OWNER);
+		pool_give(&rig, rig.hand.nb);
+		rig_close(&rig, conn);
+		plx_op_put(op);
+		pool_break(&rig);
+	}
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 static const struct CMUnitTest tests[] = {
 	CASE(a_connection_of_a_pool_whose_making_fails_leaves_nothing),
@@ -230,6 +259,7 @@ static const struct CMUnitTest tests[] = {
 	CASE(there_are_no_more_connections_than_receives_for_them),
 	CASE(a_connection_that_is_made_elsewhere_gets_its_receives_in_the_owners_turn),
 	CASE(a_number_is_not_anothers_while_messages_of_its_last_bearer_are_held),
+	CASE(a_receive_of_ones_own_is_refused),
 };
 
 PLX_TEST_SUITE(conn, recv_pool_conns, tests, .lcores = 3);
