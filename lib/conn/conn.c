@@ -366,7 +366,6 @@ plx_conn_create(const struct plx_conn_conf *conf)
 	if (err != 0)
 		goto unmake;
 	to_fill = conf->recv_pool != NULL && make.srq == NULL;
-	conn->used_elsewhere = to_fill; /* the owner posts its receives, at any moment */
 	err = group_add(conf->group, conn, to_fill);
 	if (err != 0)
 		goto unmake;
@@ -425,13 +424,13 @@ plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer)
 	return plx_control_sync(conn->group->control, control_bring_up, &up);
 }
 
-/** Whether @p conn never had an op, nor a close. */
+/** Whether @p conn never had an op of the application's, nor a close. Of a pool's connection no receive is. */
 static bool
 conn_is_unused(const struct plx_conn *conn)
 {
 	return plx_conn_state(conn) == PLX_CONN_IDLE && !__atomic_load_n(&conn->closing, __ATOMIC_ACQUIRE) &&
-	       !__atomic_load_n(&conn->draining, __ATOMIC_ACQUIRE) && conn->sq.head == 0 && conn->rq.head == 0 &&
-	       !__atomic_load_n(&conn->used_elsewhere, __ATOMIC_RELAXED);
+	       !__atomic_load_n(&conn->draining, __ATOMIC_ACQUIRE) && conn->sq.head == 0 &&
+	       (conn->recv_pool != NULL || conn->rq.head == 0) && !__atomic_load_n(&conn->used_elsewhere, __ATOMIC_RELAXED);
 }
 
 /** Destroy the QP of an unused connection. An event may close it at any moment: closing is taken first, for good. */
@@ -442,13 +441,17 @@ destroy_unused(struct plx_conn *conn)
 
 	if (!conn_is_unused(conn) || __atomic_exchange_n(&conn->closing, true, __ATOMIC_SEQ_CST))
 		return -EBUSY;
+	if (conn->recv_pool != NULL)
+		recv_pool_withhold(conn->recv_pool, conn);
 	err = plx_control_sync(conn->group->control, unmake_qp, conn->qp);
 	if (err != 0) {
+		if (conn->recv_pool != NULL)
+			recv_pool_offer(conn->recv_pool, conn);
 		conn_close_take_back(conn, conn->group);
 		return err;
 	}
 	if (conn->recv_pool != NULL)
-		recv_pool_leave(conn->recv_pool, conn, conn->sq.qp_num);
+		recv_pool_leave_unused(conn->recv_pool, conn);
 	conn_cqes_release(conn);
 	return 0;
 }

@@ -282,8 +282,8 @@ int plx_conn_drain(struct plx_conn *conn);
 void plx_conn_first_error(const struct plx_conn *conn, struct plx_conn_error *error);
 
 /**
- * Free a connection that is CLOSED, or that is IDLE and never had an op (then its QP is destroyed here, on the control
- * thread). -EBUSY otherwise, also for one that was attached: use plx_conn_detach(). Once no other thread can be inside a
+ * Free a connection that is CLOSED, or that is IDLE and never had an op but receives of its pool (then its QP is destroyed
+ * here, on the control thread). -EBUSY otherwise, also for one that was attached: use plx_conn_detach(). Once no other thread can be inside a
  * call on it: closed_cb is the place only where nobody but the owner submits, or those who do have been told to stop. Who
  * goes by plx_conn_state() alone, elsewhere, may be before closed_cb: that comes all the same, and wants conf.arg then.
  * NULL is fine.

@@ -134,3 +134,44 @@ recv_pool_serve(struct plx_recv_pool *pool)
 	recv_pool_serve_lacking(pool);
 	pthread_mutex_unlock(&pool->group->lock);
 }
+
+void
+recv_pool_withhold(struct plx_recv_pool *pool, struct plx_conn *conn)
+{
+	pthread_mutex_lock(&pool->group->lock);
+	lacks_no_more(pool, conn);
+	pthread_mutex_unlock(&pool->group->lock);
+}
+
+void
+recv_pool_offer(struct plx_recv_pool *pool, struct plx_conn *conn)
+{
+	if (pool->srq != NULL)
+		return;
+	pthread_mutex_lock(&pool->group->lock);
+	recv_pool_lacks(pool, conn);
+	pthread_mutex_unlock(&pool->group->lock);
+	recv_pool_serve(pool);
+}
+
+/** Its QP is gone, and the owner has touched its queue under the lock alone: nothing ever completed there. */
+void
+recv_pool_leave_unused(struct plx_recv_pool *pool, struct plx_conn *conn)
+{
+	struct plx_op_shared_who *who;
+	struct plx_op *op;
+
+	pthread_mutex_lock(&pool->group->lock);
+	who = plx_op_shared_find(&pool->shared, conn->rq.qp_num);
+	while ((op = plx_op_queue_take_unsettled(&conn->rq)) != NULL) {
+		plx_op_disarm(op);
+		plx_op_renew(op); /* what the device may have after all is stale */
+		plx_op_prepared_again(op);
+		recv_pool_keep(pool, op);
+		who->nb_held--;
+	}
+	pthread_mutex_unlock(&pool->group->lock);
+	recv_pool_leave(pool, conn, conn->rq.qp_num);
+	if (pool->srq == NULL)
+		recv_pool_serve(pool);
+}

@@ -98,6 +98,12 @@ bool recv_pool_knows(struct plx_recv_pool *pool, uint32_t qp_num);
 int recv_pool_join(struct plx_recv_pool *pool, struct plx_conn *conn);
 /** All completions of @p conn's QP, which has or had number @p qp_num, have been seen. */
 void recv_pool_leave(struct plx_recv_pool *pool, struct plx_conn *conn, uint32_t qp_num);
+/** @p conn, which never had an op of the application's, is about to be destroyed: the owner posts no more there. */
+void recv_pool_withhold(struct plx_recv_pool *pool, struct plx_conn *conn);
+/** It was not: it is served again. */
+void recv_pool_offer(struct plx_recv_pool *pool, struct plx_conn *conn);
+/** It was: what it has not used serves others. */
+void recv_pool_leave_unused(struct plx_recv_pool *pool, struct plx_conn *conn);
 
 /** @p group is about to go: try again to destroy what is left of pools that were not made. */
 void recv_pools_bury(struct plx_conn_group *group);

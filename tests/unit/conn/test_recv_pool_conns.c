@@ -221,6 +221,59 @@ a_number_is_not_anothers_while_messages_of_its_last_bearer_are_held(void **state
 	}
 }
 
+/** Its receives are the pool's doing: they serve others then, who lack some. */
+static void
+a_connection_that_had_no_op_but_its_pools_is_destroyed(void **state)
+{
+	struct plx_conn *conns[2];
+
+	for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+		pool_make(&rig, &two_of_four);
+		lacking_all(conns, 2);
+		assert_int_equal(plx_conn_destroy(conns[0]), -EBUSY); /* it is READY */
+		rig_close(&rig, conns[0]);
+		conns[0] = rig_conn(&rig, 4, OWNER, false);
+		pool_give(&rig, 6);
+		assert_int_equal(pool_posted_on(conns[1]), 4);
+		assert_int_equal(pool_posted_on(conns[0]), 2);
+		plx_test_as_lcore(elsewhere != 0 ? WORKER : OWNER);
+		rig.dev->fail_destroys = 1;
+		assert_int_equal(plx_conn_destroy(conns[0]), -EIO);
+		plx_test_as_lcore(OWNER);
+		pool_give(&rig, 1);
+		assert_int_equal(pool_posted_on(conns[0]), 3); /* it is as it was */
+		rig_close(&rig, conns[1]);
+		conns[1] = rig_conn(&rig, 4, OWNER, true);
+		plx_test_as_lcore(elsewhere != 0 ? WORKER : OWNER);
+		assert_int_equal(plx_conn_destroy(conns[0]), 0);
+		plx_test_as_lcore(OWNER);
+		rig_turn(&rig);
+		assert_int_equal(pool_stats(&rig).unposted, 3);
+		pool_give(&rig, 1);
+		close_all(&conns[1], 1);
+	}
+}
+
+static void
+who_lacks_receives_gets_those_of_one_that_is_destroyed(void **state)
+{
+	struct plx_conn *conns[2];
+
+	pool_make(&rig, &two_of_four);
+	conns[0] = rig_conn(&rig, 4, OWNER, true);
+	fake_complete(conns[0]->qp, true, 4, PLX_ST_SUCCESS);
+	rig_turn(&rig);
+	rig_close(&rig, conns[0]);
+	conns[0] = rig_conn(&rig, 4, OWNER, false); /* has all that there are */
+	conns[1] = rig_conn(&rig, 4, OWNER, true);
+	assert_int_equal(pool_posted_on(conns[1]), 0);
+	assert_int_equal(plx_conn_destroy(conns[0]), 0);
+	assert_int_equal(pool_posted_on(conns[1]), 4);
+	assert_int_equal(rig.recv_pool->nb_dead, 1); /* the one whose messages are held */
+	pool_give(&rig, 4);
+	close_all(&conns[1], 1);
+}
+
 /** Whether it has room or not, on the owner or elsewhere. */
 static void
 a_receive_of_ones_own_is_refused(void **state)
@@ -259,6 +312,8 @@ static const struct CMUnitTest tests[] = {
 	CASE(there_are_no_more_connections_than_receives_for_them),
 	CASE(a_connection_that_is_made_elsewhere_gets_its_receives_in_the_owners_turn),
 	CASE(a_number_is_not_anothers_while_messages_of_its_last_bearer_are_held),
+	CASE(a_connection_that_had_no_op_but_its_pools_is_destroyed),
+	CASE(who_lacks_receives_gets_those_of_one_that_is_destroyed),
 	CASE(a_receive_of_ones_own_is_refused),
 };
 
