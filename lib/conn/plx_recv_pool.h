@@ -82,13 +82,14 @@ struct plx_recv_pool_stats {
  * Make a pool, fill its SRQ, reserve its CQEs (the depth). NULL with rte_errno: EINVAL (logged) a field is missing, of another device
  * or too large; ENOSPC its CQEs do not fit; EAGAIN the dispatcher's pool has not as many ops; ENOMEM; EDEADLK on the control
  * thread; or what registering memory, plx_srq_create(), the first posts to the SRQ or plx_srq_arm() say. If then its SRQ
- * cannot be destroyed (logged) its ops and buffers stay until plx_conn_group_destroy() can. Not on a polling lcore.
+ * cannot be destroyed, or its buffers not deregistered (logged), its ops and buffers stay until plx_conn_group_destroy() can. Not on a polling lcore.
  */
 struct plx_recv_pool *plx_recv_pool_create(const struct plx_recv_pool_conf *conf);
 
 /**
  * Free the pool, what is posted too. -EBUSY: connections use it, or ops are held; the log says how many; -EDEADLK on the control
- * thread; or what plx_srq_destroy() says. Then it is as it was. Not on a polling lcore, nor while one polls.
+ * thread; or what plx_srq_destroy() says. Then it is as it was. Or what plx_region_destroy() says of its buffers: then it is there
+ * without its SRQ, takes no connections (EIO) if it had one, and another call goes on. Not on a polling lcore, nor while one polls.
  */
 int plx_recv_pool_destroy(struct plx_recv_pool *pool);
 

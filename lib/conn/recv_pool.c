@@ -20,7 +20,8 @@
  *      create:  SRQ, CQEs --> ops with a buffer each --> filled, armed --> in its group's list, where events find it
  *      destroy: refused while connections use it or an op is neither posted nor unposted
  *
- * A create that fails, and then cannot destroy the SRQ, leaves the pool in the list, for the group's destroy to try again.
+ * A create that fails, and then cannot destroy the SRQ, or not deregister the buffers, leaves the pool in the list, for the
+ * group's destroy to try again. A destroy goes as far as it can, and the next one goes on there.
  *
  * What it does in between: recv_pool_fill.c, recv_pool_limit.c, recv_pool_back.c, recv_pool_conns.c.
  */
@@ -66,10 +67,12 @@ control_unmake(void *arg)
 	struct plx_recv_pool *pool = arg;
 	int err = plx_srq_destroy(pool->srq);
 
-	if (err == 0)
+	if (err == 0) {
 		pool->srq = NULL;
-	else
+		__atomic_store_n(&pool->lost, true, __ATOMIC_RELAXED);
+	} else {
 		PLX_LOG(ERR, "receive pool %s: its SRQ cannot be destroyed: error %d", pool->conf.name, -err);
+	}
 	return err;
 }
 
@@ -140,8 +143,6 @@ ops_unmake(struct plx_recv_pool *pool)
 		plx_op_set_state(op, PLX_OP_PREPARED);
 		plx_op_put(op);
 	}
-	if (pool->memory != NULL)
-		plx_region_destroy(pool->memory);
 	rte_free(pool->ops);
 	rte_free(pool->lacking);
 	rte_free(pool->dead);
@@ -186,13 +187,33 @@ arm_make(struct plx_recv_pool *pool)
 	return 0;
 }
 
+/** Without it nothing is posted nor armed, and no connection can have the pool. */
 static int
 srq_unmake(struct plx_recv_pool *pool)
 {
-	return pool->srq == NULL ? 0 : plx_control_sync(pool->group->control, control_unmake, pool);
+	int err = pool->srq == NULL ? 0 : plx_control_sync(pool->group->control, control_unmake, pool);
+
+	if (err == 0) {
+		pool->retry = false;
+		pool->to_arm = false;
+		__atomic_store_n(&pool->told, 0, __ATOMIC_RELAXED);
+	}
+	return err;
 }
 
-/** The rest. */
+static int
+memory_unmake(struct plx_recv_pool *pool)
+{
+	int err = plx_region_destroy(pool->memory);
+
+	if (err == 0)
+		pool->memory = NULL;
+	else
+		PLX_LOG(ERR, "receive pool %s: its buffers cannot be deregistered: error %d", pool->conf.name, -err);
+	return err;
+}
+
+/** The device has none of it any more: the rest. */
 static void
 pool_free(struct plx_recv_pool *pool)
 {
@@ -256,7 +277,7 @@ plx_recv_pool_create(const struct plx_recv_pool_conf *conf)
 	return pool;
 
 fail:
-	if (srq_unmake(pool) == 0) {
+	if (srq_unmake(pool) == 0 && memory_unmake(pool) == 0) {
 		pool_free(pool);
 	} else { /* the device may write into its buffers yet */
 		pool->unmade = true;
@@ -291,6 +312,8 @@ plx_recv_pool_destroy(struct plx_recv_pool *pool)
 		return -EBUSY;
 	}
 	err = srq_unmake(pool);
+	if (err == 0)
+		err = memory_unmake(pool);
 	if (err != 0)
 		return err;
 	pthread_mutex_lock(&pool->group->lock);

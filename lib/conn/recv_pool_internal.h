@@ -47,9 +47,9 @@ struct plx_recv_pool {
 	uint32_t nb_cqes;	    /**< reserved in the CQ for the SRQ */
 	uint32_t nb_conns;	    /**< under the group's lock */
 	uint32_t told;		    /**< atomic: the limit event came */
-	bool lost;		    /**< atomic: the SRQ is in error */
+	bool lost;		    /**< atomic: the SRQ is in error, or was destroyed */
 	LIST_ENTRY(plx_recv_pool) in_group;
-	bool unmade;		    /**< it was not made after all, and its SRQ could not be destroyed: it goes with the group */
+	bool unmade;		    /**< it was not made after all, and could not be unmade: it goes with the group */
 
 	/* The owner's. */
 	struct plx_op **unposted;   /**< a stack */

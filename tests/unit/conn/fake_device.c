@@ -181,6 +181,12 @@ fake_mr_register(struct plx_pd *pd, void *addr, uint64_t len, uint32_t rights)
 static int
 fake_mr_deregister(struct plx_mr *mr)
 {
+	struct fake_device *dev = fake_device(mr->pd->dev);
+
+	if (dev->fail_mr_deregisters != 0) {
+		dev->fail_mr_deregisters--;
+		return -EIO;
+	}
 	free(mr);
 	return 0;
 }

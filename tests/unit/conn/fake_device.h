@@ -61,6 +61,7 @@ struct fake_device {
 	bool fail_limits, fail_create, fail_port, fail_to_error; /**< with -EIO */
 	unsigned int fail_destroys;	 /**< atomic: so many attempts fail, with -EIO */
 	unsigned int fail_srq_destroys;	 /**< likewise, not atomic */
+	unsigned int fail_mr_deregisters; /**< likewise */
 	unsigned int nb_destroy_tries; /**< atomic */
 	int event_fd;			 /**< 0: it has no events */
 	int event_err;			 /**< every read of an event fails with it */

@@ -115,6 +115,63 @@ a_pool_that_is_not_made_goes_with_its_group_if_its_queue_does_not(void **state)
 	assert_non_null(rig.group = plx_conn_group_create(&conf));
 }
 
+static void
+a_pool_that_is_not_made_goes_with_its_group_if_its_buffers_do_not(void **state)
+{
+	const struct plx_conn_group_conf conf = {.name = "rig", .dispatcher = rig.d, .cq = rig.cq, .control = rig.control};
+
+	rig.dev->fail_post_at = 3;
+	rig.dev->fail_post_errno = -ENOSPC;
+	rig.dev->fail_mr_deregisters = 2;
+	assert_null(pool_try(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 8}));
+	assert_int_equal(rte_errno, ENOSPC);
+	rig_turn(&rig);
+	assert_int_equal(plx_conn_group_destroy(rig.group), -EBUSY);
+	assert_int_equal(plx_op_pool_in_use(rig.d->pool), 8);
+	assert_int_equal(plx_conn_group_destroy(rig.group), 0);
+	assert_non_null(rig.group = plx_conn_group_create(&conf));
+}
+
+/** A limit that came, a post that was refused: nobody heeds them once the SRQ is gone. */
+static void
+leave_work(struct plx_srq *srq)
+{
+	struct plx_conn *conn = rig_conn(&rig, 4, OWNER, true);
+
+	pool_messages(&rig, conn, 1);
+	rig_close(&rig, conn);
+	rig.dev->fail_post_at = 1;
+	rig.dev->fail_post_errno = -EIO;
+	pool_give(&rig, 1);
+	assert_true(rig.recv_pool->retry);
+	limit_fires(srq);
+}
+
+static void
+a_pool_whose_buffers_cannot_be_deregistered_stays_until_they_can(void **state)
+{
+	for (int srq = 0; srq < 2; srq++) {
+		struct plx_conn *conn;
+
+		pool_make(&rig, &(struct plx_recv_pool_conf){.nb_recvs = 1, .no_srq = srq == 0});
+		if (srq != 0)
+			leave_work(rig.recv_pool->srq);
+		rig.dev->fail_mr_deregisters = 1;
+		assert_int_equal(plx_recv_pool_destroy(rig.recv_pool), -EIO);
+		assert_int_equal(plx_op_pool_in_use(rig.d->pool), 1); /* the device may know the memory yet */
+		for (int i = 0; i < 3; i++)
+			rig_turn(&rig);
+		conn = rig_conn(&rig, 4, OWNER, true);
+		assert_int_equal(conn != NULL, srq == 0);
+		if (conn != NULL)
+			rig_close(&rig, conn);
+		else
+			assert_int_equal(rte_errno, EIO);
+		pool_break(&rig);
+		assert_int_equal(plx_op_pool_in_use(rig.d->pool), 0);
+	}
+}
+
 static unsigned int nb_looked;
 
 static void
@@ -160,6 +217,8 @@ static const struct CMUnitTest tests[] = {
 	CASE(a_pool_goes_while_its_limit_is_being_armed),
 	CASE(an_srq_in_error_closes_the_connections_of_its_pool_and_no_other),
 	CASE(a_pool_that_is_not_made_goes_with_its_group_if_its_queue_does_not),
+	CASE(a_pool_that_is_not_made_goes_with_its_group_if_its_buffers_do_not),
+	CASE(a_pool_whose_buffers_cannot_be_deregistered_stays_until_they_can),
 	CASE(a_pool_whose_cqes_do_not_fit_leaves_none_reserved),
 	CASE(a_pool_keeps_a_name_of_its_own),
 };
