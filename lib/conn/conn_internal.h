@@ -188,6 +188,9 @@ conn_hold(struct plx_conn *conn)
 /** One less; the last one frees it (conn.c). */
 void conn_let_go(struct plx_conn *conn);
 
+/** Control thread: destroy the QP @p arg of a connection that is half made, or unused. What it said, and logged. */
+int conn_unmake_qp(void *arg);
+
 /** Reserve @p need CQEs of @p cq, of which *used are. 0; -ENOSPC, and nothing is reserved: they do not fit. Any thread. */
 static inline int
 conn_cq_reserve(struct plx_cq *cq, uint32_t need, uint32_t *used)
