@@ -172,11 +172,9 @@ main(int argc, char **argv)
 	while (err == 0 && (opt = getopt(args.argc, args.argv, "d:hn:")) != -1) {
 		if (opt == 'd')
 			device = optarg;
-		else if (opt == 'h' && puts("plx-pingpong: " USAGE) >= 0 && app_check_written(stdout, "stdout", &error) == 0)
+		else if (opt == 'h' && puts("plx-pingpong: " USAGE) > 0 && (err = app_check_written(stdout, "stdout", &error)) == 0)
 			return 0;
-		else if (opt == 'h')
-			err = app_fail(&error, -EIO, "stdout: %s", strerror(errno));
-		else if (opt != 'n' || app_parse_u64("-n", optarg, true, 1, UINT32_MAX, &rounds, &error) != 0)
+		else if (err == 0 && (opt != 'n' || app_parse_u64("-n", optarg, true, 1, UINT32_MAX, &rounds, &error) != 0))
 			err = app_fail(&error, -EINVAL, USAGE);
 	}
 	if (err == 0 && (optind < args.argc || strncmp(device, "null", 4) == 0))
