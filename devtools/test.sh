@@ -58,7 +58,6 @@ suite_fast-tests() { devtools/test/meson-suite.sh build fast-tests ''; }
 suite_vm() { devtools/test/vm-suite.sh | check_counts vm; }
 suite_sanitize() {
 	wait "$build_pid"
-	[[ ! $vm_pid ]] || wait "$vm_pid" # its time limits want the machine
 	devtools/test/sanitize.sh run
 }
 check_counts() { # check_counts SUITE: passes the rows on, adds what is short
@@ -88,7 +87,7 @@ mkdir -p "$rows"
 
 # Beside the rest, in process groups of their own, so that all of it goes when we
 # are interrupted: the sanitizers' folders are built with what the tests leave of
-# the CPUs, and then the guest runs.
+# the CPUs, and then the guest runs beside their tests: it keeps one CPU busy.
 trap 'kill -- ${vm_pid:+-$vm_pid} ${build_pid:+-$build_pid} 2>/dev/null || true' EXIT
 beside() { # beside COMMAND...: its process is $!
 	set -m
