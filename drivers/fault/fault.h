@@ -169,8 +169,8 @@ fault_ready(struct fault_cq *cq)
 }
 
 /**
- * How many CQEs may enter at rule @p from: each can double at every `dup`, `swap` and `replay`, and all of them can end up in the same
- * ring, as far as the first that takes them all.
+ * How many CQEs may enter at rule @p from: each can double at every `dup`, `swap` and `replay`, and all of them can end
+ * up in the same ring, as far as the first that takes them all.
  */
 uint32_t fault_room(const struct fault_cq *cq, unsigned int from);
 
@@ -244,7 +244,10 @@ int fault_event_init(struct fault_device *dev);
 void fault_event_fini(struct fault_device *dev);
 int fault_event_fd(struct plx_device *dev);
 int fault_event_next(struct plx_device *dev, struct plx_event *event);
-/** Raise what `raise` rules want now that something has happened to @p object that events of @p types come with. Any thread. */
+/**
+ * Raise what `raise` rules want now that something has happened to @p object that events of @p types come with. Any
+ * thread.
+ */
 void fault_event_raise(struct fault_device *dev, uint32_t types, uint64_t object);
 /** From here on events of the object with the id at @p inner name the one with that at @p id. */
 void fault_link(struct fault_device *dev, struct fault_link *link, const uint64_t *inner, const uint64_t *id);

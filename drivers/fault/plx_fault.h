@@ -21,16 +21,17 @@
  *                   event, raise
  *
  * Tests see lost, doubled, late and garbled completions, posts and verbs that fail, and QP numbers of their choice, with no
- * hook in any hot path. What was done is counted, and the counts follow from the script. A rule says what, to which object, and
- * which ones: N (the Nth), N..M, N.. (from the Nth on), 1/N (every Nth), 1/N seed S (one in N by chance, the same for the same
- * S), nothing (all). The language with all its words, and what each rule does to a row of completions, is the page on fault of
- * the programmer's guide, doc/guide/fault.md in the source tree.
+ * hook in any hot path. What was done is counted, and the counts follow from the script. A rule says what, to which
+ * object, and which ones: N (the Nth), N..M, N.. (from the Nth on), 1/N (every Nth), 1/N seed S (one in N by chance,
+ * the same for the same S), nothing (all). The language with all its words, and what each rule does to a row of
+ * completions, is the page on fault of the programmer's guide, doc/guide/fault.md in the source tree.
  *
  *      dev = plx_fault_wrap(plx_device_open("loopback0"), "drop cqe 1/1000; hold cqe 32");
  *
  * Threads: as any device. A CQ's waiting completions are its owner's; what the rules count over the device is
- * atomic. Posting and polling allocate nothing. They take a lock where a script takes a QP to ERR or raises an event, which is
- * a system call too; and where it has `in_err`, each post of a WR asks the inner device for the QP's state, which is one on verbs.
+ * atomic. Posting and polling allocate nothing. They take a lock where a script takes a QP to ERR or raises an event,
+ * which is a system call too; and where it has `in_err`, each post of a WR asks the inner device for the QP's state,
+ * which is one on verbs.
  *
  * @since 0.1
  */
@@ -104,8 +105,8 @@ enum plx_fault_point {
 typedef void (*plx_fault_hook_t)(struct plx_cq *cq, enum plx_fault_point point, void *arg);
 
 /**
- * Call @p hook (NULL: none) at each point of each poll. -EINVAL: @p dev is no wrapper. While nobody polls. The hook may post and
- * call verbs, and poll other CQs; not this one.
+ * Call @p hook (NULL: none) at each point of each poll. -EINVAL: @p dev is no wrapper. While nobody polls. The hook may
+ * post and call verbs, and poll other CQs; not this one.
  */
 int plx_fault_set_hook(struct plx_device *dev, plx_fault_hook_t hook, void *arg);
 

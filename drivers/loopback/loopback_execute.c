@@ -64,7 +64,10 @@ empty_is_lost(const struct loopback_qp *qp, const struct plx_wr *wr, uint32_t le
 	       wr->opcode != PLX_OPCODE_WRITE_IMM;
 }
 
-/** Whether @p rkey opens @p len bytes to what comes through @p peer: as a region's of its PD, or as a window's bound on it. */
+/**
+ * Whether @p rkey opens @p len bytes to what comes through @p peer: as a region's of its PD, or as a window's bound on
+ * it.
+ */
 static inline bool
 remote_opens(const struct loopback_qp *peer, const struct plx_wr *wr, uint32_t right, uint64_t len)
 {

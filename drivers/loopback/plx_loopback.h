@@ -23,8 +23,8 @@ extern "C" {
 int plx_loopback_raise(struct plx_device *dev, const struct plx_event *event);
 
 /**
- * Lose the device: a device fatal event; from then on polls of its CQs fail. What is destroyed is freed, as ever (plx_device.h).
- * Another device may be opened by the same name. -EINVAL: @p dev is no loopback device.
+ * Lose the device: a device fatal event; from then on polls of its CQs fail. What is destroyed is freed, as ever
+ * (plx_device.h). Another device may be opened by the same name. -EINVAL: @p dev is no loopback device.
  */
 int plx_loopback_lose(struct plx_device *dev);
 

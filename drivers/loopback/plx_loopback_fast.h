@@ -9,8 +9,8 @@
  * Post and poll of the loopback device as a constant table, for programs that are compiled for it alone: submit ends in
  * a direct call of the functions below.
  *
- * The table is for QPs and CQs that the loopback driver made. Each file that names it has a copy; the one that they have at run
- * time has the same functions.
+ * The table is for QPs and CQs that the loopback driver made. Each file that names it has a copy; the one that they
+ * have at run time has the same functions.
  * Threads: as the contract says, one owner per QP and CQ.
  *
  * @since 0.1

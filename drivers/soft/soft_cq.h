@@ -13,8 +13,9 @@
  *      QPs of other threads, bringing messages      --push_remote---> [ remote ] --+
  *
  * `local` is a plain ring, which begins at its first slot again whenever a poll leaves it empty: a CQ for thousands of
- * connections has room for all that they may have in flight, and touches as many lines as they do have. `remote` is lock-free for any number of producers: one reserves a slot by
- * compare-and-swap and says "in" in the slot's own seq, so a preempted producer hides what is behind it but stops nobody.
+ * connections has room for all that they may have in flight, and touches as many lines as they do have. `remote` is
+ * lock-free for any number of producers: one reserves a slot by compare-and-swap and says "in" in the slot's own seq,
+ * so a preempted producer hides what is behind it but stops nobody.
  *
  * What is full: the two rings together hold nb_cqe. The polling thread always counts both. The others go by the remote
  * ring alone while that is at most half full and nobody has said that `local` is more than that, so they touch none of

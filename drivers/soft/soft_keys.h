@@ -17,8 +17,8 @@
  * generation changes when a slot is used again, and the slot that was freed longest ago is used first: a stale key
  * opens nothing for a long time.
  *
- * A window (soft_mw.h) takes a slot too. Its generation ends in the eight bits that are its consumer's, and it opens to a QP
- * and not to a PD: whoever looks for a PD's key finds none.
+ * A window (soft_mw.h) takes a slot too. Its generation ends in the eight bits that are its consumer's, and it opens to
+ * a QP and not to a PD: whoever looks for a PD's key finds none.
  *
  * Threads: keys are added and removed under a lock; checked by any thread that is inside a gate (soft_gate.h). Who
  * removes a key waits for the gates before the memory goes: soft_keys_hide(), wait, soft_keys_free().
@@ -41,8 +41,8 @@ struct plx_mr;
 #define SOFT_KEY_CLAIMED   UINT32_MAX /* of no slot: a window that is being bound */
 
 /**
- * One region or window. All but `key` stands still while a region's key is visible; what a window's fields say may change under
- * who has found its key, and `binds` tells.
+ * One region or window. All but `key` stands still while a region's key is visible; what a window's fields say may
+ * change under who has found its key, and `binds` tells.
  */
 struct soft_region {
 	uint32_t key; /**< lkey, 0 while the slot is free or the window unbound; generations are never 0 */

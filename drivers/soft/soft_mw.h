@@ -13,7 +13,8 @@
  * A scope is any word that no PD is and no other QP ever has; so a window of a QP that is gone opens to nobody.
  *
  * Threads: add, hide, free as of any key. Bind by the owner of the QP that the WR is posted on; invalidate by whoever
- * executes the WR; both inside a gate. Of several that bind at a time one does, and of several that invalidate. Whoever says
+ * executes the WR; both inside a gate. Of several that bind at a time one does, and of several that invalidate. Whoever
+ * says
  * "invalidated" waits for who may be using the window (the QP's peer), and not for others who may have found its key. So the next
  * bind changes the fields under who looks at them, as under a seqlock:
  *
@@ -32,15 +33,15 @@ uint32_t soft_mw_add(struct soft_keys *keys, const struct plx_mr *mr);
 void soft_mw_hide(struct soft_keys *keys, uint32_t rkey);
 
 /**
- * Execute a bind: the window of @p rkey, which is then its key, becomes @p len bytes at @p addr with @p rights for @p scope.
- * False: no such window, of another PD than @p pd, bound already, or not inside its region.
+ * Execute a bind: the window of @p rkey, which is then its key, becomes @p len bytes at @p addr with @p rights for @p
+ * scope. False: no such window, of another PD than @p pd, bound already, or not inside its region.
  */
 bool soft_mw_bind(struct soft_keys *keys, const void *pd, const void *scope, uint32_t rkey, uint64_t addr, uint64_t len,
 	uint32_t rights);
 
 /**
- * Whether @p rkey, of a window, opens @p len bytes (not 0) at @p addr to @p scope with all of @p rights. Any thread that is inside
- * a gate, also one that no bind and no invalidate waits for.
+ * Whether @p rkey, of a window, opens @p len bytes (not 0) at @p addr to @p scope with all of @p rights. Any thread
+ * that is inside a gate, also one that no bind and no invalidate waits for.
  */
 bool soft_mw_opens(const struct soft_keys *keys, const void *scope, uint32_t rkey, uint64_t addr, uint64_t len,
 	uint32_t rights);

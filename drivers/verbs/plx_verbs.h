@@ -45,9 +45,9 @@ struct ibv_qp *plx_verbs_qp(const struct plx_qp *qp);
  * 0; or -EINVAL, the status or opcode is none that we know: @p wc then has PLX_ST_OTHER and
  * the raw status, or an opcode of PLX_NB_OPCODES.
  *
- * Of reliable connections: IBV_WC_IP_CSUM_OK, which those never have, is taken for what rxe means by it, an invalidated rkey.
- * The opcode of a send or a write is told without its immediate or invalidate variant, which a
- * completion does not carry. Threads: any; touches nothing but its arguments.
+ * Of reliable connections: IBV_WC_IP_CSUM_OK, which those never have, is taken for what rxe means by it, an invalidated
+ * rkey. The opcode of a send or a write is told without its immediate or invalidate variant, which a completion does
+ * not carry. Threads: any; touches nothing but its arguments.
  */
 int plx_wc_from_ibv(struct plx_wc *wc, const struct ibv_wc *ibv);
 

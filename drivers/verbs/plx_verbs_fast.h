@@ -19,8 +19,8 @@
  * such a WR into the queue and then fails: the WR that was reported as not posted could complete
  * later. They are an opcode that the device does not have, and a send before the QP is up.
  *
- * The table is for QPs and CQs that the verbs driver made. Each file that names it has a copy, which does the same as the one
- * that they have at run time.
+ * The table is for QPs and CQs that the verbs driver made. Each file that names it has a copy, which does the same as
+ * the one that they have at run time.
  * Threads: as the contract says, one owner per QP and CQ.
  *
  * @since 0.1

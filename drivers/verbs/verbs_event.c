@@ -7,8 +7,8 @@
  * Async events: read without waiting, copied, acked.
  *
  * An object that has an event which was read and not acked is not destroyed: ibv_destroy_...() waits for the ack. So what
- * the event points to lives until the ack here, and our struct, which is its context, is freed behind that. On a lost device
- * ibv_destroy_...() does not wait: verbs_lost.c does.
+ * the event points to lives until the ack here, and our struct, which is its context, is freed behind that. On a lost
+ * device ibv_destroy_...() does not wait: verbs_lost.c does.
  */
 
 #include "verbs_impl.h"

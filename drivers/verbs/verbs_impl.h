@@ -33,7 +33,10 @@
 
 extern const struct plx_driver plx_verbs_driver;
 
-/** What QPs, CQs and SRQs have at run time: plx_verbs_fast, of which each file that names it has a copy, in the one of verbs_queue.c. */
+/**
+ * What QPs, CQs and SRQs have at run time: plx_verbs_fast, of which each file that names it has a copy, in the one of
+ * verbs_queue.c.
+ */
 extern const struct plx_fast_ops *const verbs_fast;
 
 struct verbs_device {
@@ -137,8 +140,9 @@ int verbs_event_next(struct plx_device *dev, struct plx_event *event);
 /** Make reading events return instead of wait. 0 or an errno, logged. */
 int verbs_event_init(struct verbs_device *dev);
 /**
- * What a destroy of ours returns when libibverbs' said @p err, 0 or -errno: 0 also if the device is lost. Then libibverbs has
- * kept its own struct; events that name it find NULL in *@p context, which points to ours (NULL: it has none).
+ * What a destroy of ours returns when libibverbs' said @p err, 0 or -errno: 0 also if the device is lost. Then
+ * libibverbs has kept its own struct; events that name it find NULL in *@p context, which points to ours (NULL: it has
+ * none).
  */
 int verbs_destroyed(struct plx_device *dev, int err, void **context);
 /** Take a new QP from RESET to INIT on @p port, the peer without rights. 0 or -errno. */

@@ -14,8 +14,9 @@
  *                         EIO     gone              kept for ever        freed    the device is lost
  *                         EIO,..  there             kept                 kept     it is not: the caller tries again
  *
- * Newer kernels let a destroy pass, and libibverbs turns EIO into 0 and frees its struct where RDMAV_ALLOW_DISASSOC_DESTROY is
- * set (ibv_close_device(3)); that is the program's to choose, since then ibv_destroy_...() waits for no event's ack.
+ * Newer kernels let a destroy pass, and libibverbs turns EIO into 0 and frees its struct where
+ * RDMAV_ALLOW_DISASSOC_DESTROY is set (ibv_close_device(3)); that is the program's to choose, since then
+ * ibv_destroy_...() waits for no event's ack.
  */
 
 #include "verbs_impl.h"

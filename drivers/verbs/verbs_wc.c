@@ -62,8 +62,8 @@ wc_error(struct plx_wc *wc, const struct ibv_wc *ibv)
 }
 
 /*
- * rxe of Linux 6.1 hands the kernel's number of the flag to programs, where it is another one. That one is of raw packets and
- * of datagrams; a reliable connection never has it.
+ * rxe of Linux 6.1 hands the kernel's number of the flag to programs, where it is another one. That one is of raw
+ * packets and of datagrams; a reliable connection never has it.
  */
 #define RXE_WC_WITH_INV IBV_WC_IP_CSUM_OK
 

@@ -9,8 +9,8 @@
  * Log lines of the library, through rte_log: EAL's `--log-level=pollux:debug` shows more.
  *
  * An error is logged once, where it is first seen, with its cause and the numbers. A full queue is
- * no error. Nothing on the warm path logs. What a caller has named may be of any length: "%.63s", so that the numbers behind it
- * are seen.
+ * no error. Nothing on the warm path logs. What a caller has named may be of any length: "%.63s", so that the numbers
+ * behind it are seen.
  *
  * @since 0.1
  */

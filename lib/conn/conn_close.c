@@ -17,8 +17,8 @@
  *      a post: STOPPED to ERR         or the deadline         the QP goes   was seen empty,   its way home, and its
  *                                                                           rest: CONN_LOST   callback has returned
  *
- * A drain goes as far as DRAIN, waits in QUIET and TELL as EARLY and CALLBACKS do, tells, and rests until a close comes. Where
- * the device has not flushed all by then it goes on like a close, and rests with its QP gone.
+ * A drain goes as far as DRAIN, waits in QUIET and TELL as EARLY and CALLBACKS do, tells, and rests until a close
+ * comes. Where the device has not flushed all by then it goes on like a close, and rests with its QP gone.
  *
  * Unsignaled ops at the end of the send queue that had succeeded would say nothing. So DRAIN posts a signaled op behind
  * them, which is flushed.
@@ -137,8 +137,9 @@ cq_seen_through(const struct plx_conn *conn)
 }
 
 /**
- * Whether no submit on another lcore can queue an op any more, nor a drain itself. Such a one counts itself, then looks at the
- * state, or at closing; these were set, then this looks at the counts. All sequential: one of the two sees the other.
+ * Whether no submit on another lcore can queue an op any more, nor a drain itself. Such a one counts itself, then looks
+ * at the state, or at closing; these were set, then this looks at the counts. All sequential: one of the two sees the
+ * other.
  */
 static bool
 submitters_gone(const struct plx_conn *conn)

@@ -109,7 +109,10 @@ mark_cancelled(struct plx_dispatcher *d, struct plx_op *op, uint64_t id)
 	op->cancel_marked = true;
 }
 
-/** Whether @p op, which comes from elsewhere, is to be cancelled. A mark that came too late for an earlier use goes, too. */
+/**
+ * Whether @p op, which comes from elsewhere, is to be cancelled. A mark that came too late for an earlier use goes,
+ * too.
+ */
 static bool
 take_mark(struct plx_dispatcher *d, struct plx_op *op)
 {
@@ -131,7 +134,8 @@ is_of_a_pool(const struct plx_op *op)
 
 /**
  * As the device word @p word tells, @p op is the owner's to settle, and its use @p id is not settled yet. An op posted by
- * hand, or on an SRQ, is in no connection's books: those stay as they are. A pool's receive would be lost to its connection.
+ * hand, or on an SRQ, is in no connection's books: those stay as they are. A pool's receive would be lost to its
+ * connection.
  */
 static bool
 can_give_up(const struct plx_op *op, uint64_t word, uint64_t id)

@@ -71,7 +71,10 @@ conn_group_tell(struct plx_conn_group *group, uint32_t what)
 	__atomic_fetch_or(&group->told, what, __ATOMIC_RELEASE);
 }
 
-/** @p conn is not closing after all. What came meanwhile was in vain: the owner of @p group, which is its, looks once more. */
+/**
+ * @p conn is not closing after all. What came meanwhile was in vain: the owner of @p group, which is its, looks once
+ * more.
+ */
 static inline void
 conn_close_take_back(struct plx_conn *conn, struct plx_conn_group *group)
 {
@@ -82,7 +85,10 @@ conn_close_take_back(struct plx_conn *conn, struct plx_conn_group *group)
 /** Act on what the control thread has told. Returns how many things it did. */
 unsigned int conn_group_heed(struct plx_conn_group *group);
 
-/** The lane carries pointers; the lowest bit says that it is a connection to close, not an op to post, the highest neither. */
+/**
+ * The lane carries pointers; the lowest bit says that it is a connection to close, not an op to post, the highest
+ * neither.
+ */
 static inline uintptr_t
 lane_op(struct plx_op *op)
 {
@@ -117,7 +123,10 @@ lane_is_op(uintptr_t word)
 	return !(word & (LANE_CANCEL | 3));
 }
 
-/** Leave the SGEs of no bytes out of the list of @p op, which has passed plx_conn_check(): some providers take 0 for 2^31. */
+/**
+ * Leave the SGEs of no bytes out of the list of @p op, which has passed plx_conn_check(): some providers take 0 for
+ * 2^31.
+ */
 void conn_strip_sges(struct plx_op *op);
 
 /** Change the state; false if the table does not allow it (conn_state.c). Any thread, one at a time. */

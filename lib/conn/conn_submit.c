@@ -81,7 +81,8 @@ late_len(const struct plx_op *op)
 
 /**
  * Which of @p ops, the next to be posted, behind @p run unsignaled ones, ask for a completion: each that must, the last,
- * so that no chain ends in silence, and one in every half queue, so that there is always credit on its way. No other flag changes.
+ * so that no chain ends in silence, and one in every half queue, so that there is always credit on its way. No other
+ * flag changes.
  */
 static void
 choose_signals(const struct plx_op_queue *q, struct plx_op **ops, uint16_t n, uint32_t run)

@@ -33,7 +33,8 @@
  *      completions                   1      half queue, so that nothing ends in silence and credit keeps coming back
  *
  * What nobody waits for is abandoned right after the submit (plx_op_abandon()): its node goes back to the pool then. Where
- * the device takes only the front of a chain, its last ops may be unsignaled: they end with the next submit, or with the close.
+ * the device takes only the front of a chain, its last ops may be unsignaled: they end with the next submit, or with
+ * the close.
  *
  * Closing is asynchronous and never forced: the owner stops posting, the control thread takes the QP to ERR, the
  * owner drains, the control thread destroys the QP, what never completed is settled, every callback of the connection
@@ -90,8 +91,8 @@ typedef void (*plx_conn_closed_cb_t)(struct plx_conn *conn, void *arg);
 typedef void (*plx_conn_lost_cb_t)(struct plx_conn *conn, const struct plx_op *op, void *arg);
 
 /**
- * What made a connection fail: the first completion that is neither a success nor a flush, or the event that ended it if that
- * came first; or a flush if nothing else came.
+ * What made a connection fail: the first completion that is neither a success nor a flush, or the event that ended it
+ * if that came first; or a flush if nothing else came.
  */
 struct plx_conn_error {
 	enum plx_status status; /**< PLX_ST_SUCCESS: there was none */
@@ -106,8 +107,9 @@ struct plx_conn_error {
 
 /**
  * The connection is FAILED: nothing is taken any more; what was not posted ended with PLX_ST_STOPPED. On the owner, in the
- * group's turn behind the completion or event, once; not when a close or drain came first. May close; with PLX_ST_EVENT it is
- * closing already, and -EALREADY. A flush is told when it is all that came: plx_conn_first_error() in closed_cb may know more.
+ * group's turn behind the completion or event, once; not when a close or drain came first. May close; with PLX_ST_EVENT
+ * it is closing already, and -EALREADY. A flush is told when it is all that came: plx_conn_first_error() in closed_cb
+ * may know more.
  */
 typedef void (*plx_conn_failed_cb_t)(struct plx_conn *conn, const struct plx_conn_error *error, void *arg);
 
@@ -118,8 +120,8 @@ struct plx_conn_conf {
 	struct plx_qp_cap cap;	   /**< wanted; depth 0: 128; sge 0: 1. Granted: plx_conn_cap() */
 	struct plx_qp_path path;   /**< plx_qp_path_default() first; all zero is EINVAL */
 	/**
-	 * Lcore that callbacks run on: one of the dispatcher's homes, or the owner; PLX_HOME_ANY is the owner, whichever that is.
-	 * Zero is lcore 0, not "anywhere", and refused (EINVAL) where that is neither.
+	 * Lcore that callbacks run on: one of the dispatcher's homes, or the owner; PLX_HOME_ANY is the owner,
+	 * whichever that is. Zero is lcore 0, not "anywhere", and refused (EINVAL) where that is neither.
 	 */
 	unsigned int home;
 	unsigned int drain_ms;	   /**< how long close waits for flushes before the QP is destroyed; 0: 1000 */
@@ -134,7 +136,10 @@ struct plx_conn_conf {
 	plx_conn_failed_cb_t failed_cb; /**< may be NULL */
 	plx_conn_closed_cb_t drained_cb; /**< of plx_conn_drain(); may be NULL */
 	void *arg;			/**< of all; plx_conn_arg() */
-	/** Where its receives come from (plx_recv_pool.h), of the same group and PD; then cap.recv_depth and recv_sge do not count. */
+	/**
+	 * Where its receives come from (plx_recv_pool.h), of the same group and PD; then cap.recv_depth and recv_sge do
+	 * not count.
+	 */
 	struct plx_recv_pool *recv_pool;
 };
 
@@ -241,14 +246,14 @@ plx_conn_cqes(const struct plx_qp_cap *granted)
 
 /**
  * Make a connection: reserve its CQEs, create its QP, on the group's control thread.
- * NULL with rte_errno: ENOSPC its CQEs, or its receives, do not fit (before the QP exists; the log has used, needed and limit),
- * EINVAL a bad number, port, home or pool, ENOENT no port is active,
- * EIO its CQ has lost completions, its pool's SRQ is in error or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the
- * control thread, and what plx_qp_create() says.
+ * NULL with rte_errno: ENOSPC its CQEs, or its receives, do not fit (before the QP exists; the log has used, needed and
+ * limit), EINVAL a bad number, port, home or pool, ENOENT no port is active, EIO its CQ has lost completions, its
+ * pool's SRQ is in error or its device is lost, ENOTSUP, ENOMEM, EDEADLK on the control thread, and what
+ * plx_qp_create() says.
  * A QP that then cannot be destroyed either stays with the group, as a connection of its own that closes
  * (plx_conn_group_nb_conns()), until it can.
- * An event (plx_conn_events.h) may close it, and failed_cb run, before this returns; closed_cb comes after. Not on a polling
- * lcore: it waits.
+ * An event (plx_conn_events.h) may close it, and failed_cb run, before this returns; closed_cb comes after. Not on a
+ * polling lcore: it waits.
  */
 struct plx_conn *plx_conn_create(const struct plx_conn_conf *conf);
 
@@ -271,10 +276,10 @@ int plx_conn_bring_up(struct plx_conn *conn, const struct plx_qp_addr *peer);
 int plx_conn_close(struct plx_conn *conn);
 
 /**
- * Take the QP to ERR and settle every op, each once, without closing yet: then drained_cb runs on the owner, behind the last
- * callback. What the device flushes is told as flushed; what it has not by the time that conf.drain_ms gives it, the QP is
- * destroyed for, and ends with PLX_ST_CONN_LOST. The connection is DRAINING from here on, plx_conn_close() ends it.
- * 0; -EALREADY: draining, closing or closed; -EAGAIN, -ENOTSUP as plx_conn_close(). Any thread.
+ * Take the QP to ERR and settle every op, each once, without closing yet: then drained_cb runs on the owner, behind the
+ * last callback. What the device flushes is told as flushed; what it has not by the time that conf.drain_ms gives it,
+ * the QP is destroyed for, and ends with PLX_ST_CONN_LOST. The connection is DRAINING from here on, plx_conn_close()
+ * ends it. 0; -EALREADY: draining, closing or closed; -EAGAIN, -ENOTSUP as plx_conn_close(). Any thread.
  */
 int plx_conn_drain(struct plx_conn *conn);
 
@@ -283,10 +288,10 @@ void plx_conn_first_error(const struct plx_conn *conn, struct plx_conn_error *er
 
 /**
  * Free a connection that is CLOSED, or that is IDLE and never had an op but receives of its pool (then its QP is destroyed
- * here, on the control thread). -EBUSY otherwise, also for one that was attached: use plx_conn_detach(). Once no other thread can be inside a
- * call on it: closed_cb is the place only where nobody but the owner submits, or those who do have been told to stop. Who
- * goes by plx_conn_state() alone, elsewhere, may be before closed_cb: that comes all the same, and wants conf.arg then.
- * NULL is fine.
+ * here, on the control thread). -EBUSY otherwise, also for one that was attached: use plx_conn_detach(). Once no other
+ * thread can be inside a call on it: closed_cb is the place only where nobody but the owner submits, or those who do
+ * have been told to stop. Who goes by plx_conn_state() alone, elsewhere, may be before closed_cb: that comes all the
+ * same, and wants conf.arg then. NULL is fine.
  */
 int plx_conn_destroy(struct plx_conn *conn);
 
@@ -309,8 +314,8 @@ plx_conn_arg(const struct plx_conn *conn)
 }
 
 /**
- * Its QP: for plx_verbs.h, its number (`qp_num`), its device. The library's: look, do not post on it. From DRAINING on it may be
- * destroyed at any moment, and then NULL: the owner before that, or whoever knows that no close begins.
+ * Its QP: for plx_verbs.h, its number (`qp_num`), its device. The library's: look, do not post on it. From DRAINING on
+ * it may be destroyed at any moment, and then NULL: the owner before that, or whoever knows that no close begins.
  */
 PLX_INLINE struct plx_qp *
 plx_conn_qp(const struct plx_conn *conn)
@@ -333,8 +338,8 @@ plx_op_conn(const struct plx_op *op)
 }
 
 /**
- * What the word was before a COMPLETED atomic of one buffer, submitted on @p conn: in host order, whatever the device replies in.
- * plx_op_raw_value() has it as it came.
+ * What the word was before a COMPLETED atomic of one buffer, submitted on @p conn: in host order, whatever the device
+ * replies in. plx_op_raw_value() has it as it came.
  */
 PLX_INLINE uint64_t
 plx_conn_old_value(const struct plx_conn *conn, const struct plx_op *op)
@@ -345,9 +350,9 @@ plx_conn_old_value(const struct plx_conn *conn, const struct plx_op *op)
 }
 
 /**
- * Of one connection, both queues together. How many messages of a receive pool's SRQ came on it is not counted: what the pool
- * needs is how many are held, and the other would cost each of them one store more. The pool's callback can count,
- * plx_op_conn() of its op says whose it is.
+ * Of one connection, both queues together. How many messages of a receive pool's SRQ came on it is not counted: what
+ * the pool needs is how many are held, and the other would cost each of them one store more. The pool's callback can
+ * count, plx_op_conn() of its op says whose it is.
  */
 struct plx_conn_stats {
 	uint64_t lost;	    /**< ops whose completion was overtaken and has not come (lost_cb) */
@@ -376,7 +381,10 @@ void plx_conn_stats(const struct plx_conn *conn, struct plx_conn_stats *stats);
 uint16_t plx_conn_submit_slow(struct plx_conn *conn, struct plx_op_queue *q, struct plx_op **ops, uint16_t n,
 	struct plx_submit_err *err);
 
-/** Cold: the checks of plx_conn_submit_burst(), in the order of its list. 0 or -errno, with *err filled but for its index. */
+/**
+ * Cold: the checks of plx_conn_submit_burst(), in the order of its list. 0 or -errno, with *err filled but for its
+ * index.
+ */
 int plx_conn_check(const struct plx_conn *conn, const struct plx_op_queue *q, const struct plx_op *op,
 	struct plx_submit_err *err);
 
@@ -481,8 +489,9 @@ plx_conn_post_burst_with(const struct plx_fast_ops *fast, struct plx_conn *conn,
 }
 
 /**
- * plx_conn_post_burst_with() for ops that are all of the constant kind @p opcode, PLX_OPCODE_RECV included: a constant @p fast
- * that lacks the slot or the operation, atomics say, stops the compilation with its name (plx_fast.h: from -O1 on).
+ * plx_conn_post_burst_with() for ops that are all of the constant kind @p opcode, PLX_OPCODE_RECV included: a constant
+ * @p fast that lacks the slot or the operation, atomics say, stops the compilation with its name (plx_fast.h: from -O1
+ * on).
  */
 PLX_ALWAYS_INLINE uint16_t
 plx_conn_post_kind_with(const struct plx_fast_ops *fast, struct plx_conn *conn, enum plx_opcode opcode,
@@ -503,14 +512,14 @@ plx_conn_post_kind_with(const struct plx_fast_ops *fast, struct plx_conn *conn, 
  * Returns how many were taken, the first ones. When fewer than @p n, *err has the reason of the first that was not:
  *   -EAGAIN    no room: the send queue is full (owner), or max_queued ops are queued (elsewhere); retry after progress
  *   -EBUSY     the op is posted already, or not prepared
- *   -ENOTCONN  not READY; -ECONNABORTED: FAILED; -ENOTSUP the device does not have the operation, or the op is not signaled (its completion
- *              would never come), or has a deadline and @p conn was attached; -EINVAL the op's home is no home, or it has a
- *              deadline and is of another pool
+ *   -ENOTCONN  not READY; -ECONNABORTED: FAILED
+ *   -ENOTSUP   the device does not have the operation, or the op is not signaled (its completion would never come), or
+ *              has a deadline and @p conn was attached
+ *   -EINVAL    the op's home is no home, or it has a deadline and is of another pool
  *   -EOVERFLOW -EMSGSIZE -ERANGE -ENOBUFS -E2BIG -EINVAL -EFAULT -EACCES   see plx_conn_check(), with got and limit
  *   other      what the provider said of the op
- * From the owner the ops are posted when this returns; from elsewhere they are queued in order to the owner, and an op whose
- * post then fails completes with PLX_ST_POST_FAILED, one whose connection closes with PLX_ST_STOPPED.
- * Any thread.
+ * From the owner the ops are posted when this returns; from elsewhere they are queued in order to the owner, and an op
+ * whose post then fails completes with PLX_ST_POST_FAILED, one whose connection closes with PLX_ST_STOPPED. Any thread.
  */
 PLX_INLINE uint16_t
 plx_conn_submit_burst(struct plx_conn *conn, struct plx_op **ops, uint16_t n, struct plx_submit_err *err)
@@ -564,8 +573,8 @@ uint16_t plx_conn_hold_burst(struct plx_conn *conn, struct plx_op **ops, uint16_
  * longer: plx_op_in_device(). A receive stays posted and eats the next message, as one that timed out
  * (plx_op_set_deadline()). Whether it came first, its status tells. Of an id that is over nothing happens, nor of
  * one that is not submitted on a connection (posted by hand, or by a receive pool).
- * 0; -EINVAL: no op of the connection's dispatcher has such an id; -EAGAIN: from another lcore, and the lane to the owner is
- * full; -EPERM: from another lcore, and @p conn was attached. Any thread.
+ * 0; -EINVAL: no op of the connection's dispatcher has such an id; -EAGAIN: from another lcore, and the lane to the
+ * owner is full; -EPERM: from another lcore, and @p conn was attached. Any thread.
  */
 int plx_conn_cancel(struct plx_conn *conn, uint64_t id);
 

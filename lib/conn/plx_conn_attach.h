@@ -41,8 +41,8 @@ struct plx_conn_attach_conf {
 };
 
 /**
- * A READY connection over conf->qp. NULL with rte_errno: EINVAL (logged) no or a SHARED dispatcher, a home that is none, no QP or one
- * without table, depth or SGE; ENOMEM.
+ * A READY connection over conf->qp. NULL with rte_errno: EINVAL (logged) no or a SHARED dispatcher, a home that is
+ * none, no QP or one without table, depth or SGE; ENOMEM.
  */
 struct plx_conn *plx_conn_attach(const struct plx_conn_attach_conf *conf);
 
@@ -50,7 +50,8 @@ struct plx_conn *plx_conn_attach(const struct plx_conn_attach_conf *conf);
  * Settle what is in flight with PLX_ST_CONN_LOST, refuse submits from here on, and free @p conn. The application promises
  * that its backend touches none of the ops any more; what it still delivers is stale.
  * 0: it is gone. -EAGAIN: callbacks on other lcores have not returned yet, or this is a callback that it runs itself;
- * call again after progress. The callback of a delivered op may detach; lost_cb and one with PLX_ST_POST_FAILED may not. -EPERM not the owner; -ENOTSUP @p conn was not attached.
+ * call again after progress. The callback of a delivered op may detach; lost_cb and one with PLX_ST_POST_FAILED may
+ * not. -EPERM not the owner; -ENOTSUP @p conn was not attached.
  */
 int plx_conn_detach(struct plx_conn *conn);
 

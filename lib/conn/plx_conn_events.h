@@ -21,8 +21,8 @@
  *      SRQ error      the connections of that receive pool are closed; no more can be made with it
  *      port ...       logged, and for your callback: traffic of other ports goes on
  *
- * A connection that an event closes hears of it first: failed_cb is told PLX_ST_EVENT and which event, unless it has been told
- * a cause, or of flushes, before. Those often come sooner; plx_conn_first_error() has the event all the same.
+ * A connection that an event closes hears of it first: failed_cb is told PLX_ST_EVENT and which event, unless it has
+ * been told a cause, or of flushes, before. Those often come sooner; plx_conn_first_error() has the event all the same.
  *
  * What is told is a flag of a living object, found by number: so an event that comes twice is one, and one that comes late
  * or for something that is gone is counted and does nothing. A device whose events cannot be read, which is logged, is not
@@ -61,9 +61,9 @@ struct plx_conn_events_stats {
 };
 
 /**
- * Begin to read the events of a device. Groups name it in their conf. NULL with rte_errno: EINVAL (logged) no device or control
- * thread, ENOTSUP the device has no events, ENOMEM, ENOSPC the control thread watches too many files, EDEADLK on it. Not on a
- * polling lcore.
+ * Begin to read the events of a device. Groups name it in their conf. NULL with rte_errno: EINVAL (logged) no device or
+ * control thread, ENOTSUP the device has no events, ENOMEM, ENOSPC the control thread watches too many files, EDEADLK
+ * on it. Not on a polling lcore.
  */
 struct plx_conn_events *plx_conn_events_create(const struct plx_conn_events_conf *conf);
 

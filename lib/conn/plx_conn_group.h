@@ -36,15 +36,16 @@ struct plx_conn_group_conf {
 	struct plx_cq *cq;		   /**< of all its connections, both directions; polled by the owner */
 	struct plx_control *control;	   /**< the owner lcore must be one of its lcores */
 	/**
-	 * Of the CQ's device, on the same control thread. NULL: nobody listens. When the device is lost its connections are not
-	 * told: their ops stay in flight until you close or drain, which settles them all, and ends, within twice drain_ms.
+	 * Of the CQ's device, on the same control thread. NULL: nobody listens. When the device is lost its connections
+	 * are not told: their ops stay in flight until you close or drain, which settles them all, and ends, within
+	 * twice drain_ms.
 	 */
 	struct plx_conn_events *events;
 };
 
 /**
- * NULL with rte_errno: EINVAL (logged) a field is NULL, the dispatcher has no owner, or not one of the control thread's, the
- * events are of another device or control thread; ENOMEM.
+ * NULL with rte_errno: EINVAL (logged) a field is NULL, the dispatcher has no owner, or not one of the control
+ * thread's, the events are of another device or control thread; ENOMEM.
  */
 struct plx_conn_group *plx_conn_group_create(const struct plx_conn_group_conf *conf);
 

@@ -13,15 +13,16 @@
  *        ^                                                |
  *        '----------- plx_recv_pool_give(pool, op) <------'	from any thread
  *
- * The SRQ is filled up whenever fewer than low_water are posted, when an op is given back, and when the device's limit event
- * comes, which is then armed again. The event is a help: count alone keeps the SRQ filled, on a device without events too.
- * A receive that the device refuses is counted, and offered again in the group's next turn.
- * Where a device has no SRQ each connection gets `per_conn` receives of its own, at once or as soon as others have come back,
- * and all else is the same.
+ * The SRQ is filled up whenever fewer than low_water are posted, when an op is given back, and when the device's limit
+ * event comes, which is then armed again. The event is a help: count alone keeps the SRQ filled, on a device without
+ * events too. A receive that the device refuses is counted, and offered again in the group's next turn. Where a device
+ * has no SRQ each connection gets `per_conn` receives of its own, at once or as soon as others have come back, and all
+ * else is the same.
  *
  * No connection can starve the others: `reserve` receives are there for those that hold little. A message that would leave
- * fewer than that posted, on a connection that holds `share` or more, is one too many: it is not delivered, and its connection is
- * closed, which is all that stops one sender of an SRQ. Who gives back, or copies out, in time never meets it.
+ * fewer than that posted, on a connection that holds `share` or more, is one too many: it is not delivered, and its
+ * connection is closed, which is all that stops one sender of an SRQ. Who gives back, or copies out, in time never
+ * meets it.
  *
  * When a connection dies its receives on the SRQ are not flushed: they serve the others. What of them it had taken and not
  * completed is the pool's again when that is destroyed.
@@ -57,11 +58,14 @@ struct plx_recv_pool_conf {
 	bool no_srq;	    /**< do without one though the device has it */
 	bool no_event;	    /**< arm no limit */
 	/**
-	 * Wait for the last-WQE event, or drain_ms, before the QP of a connection is destroyed. For devices that raise it: who does
-	 * not is waited for in vain each time. Needs the group's events.
+	 * Wait for the last-WQE event, or drain_ms, before the QP of a connection is destroyed. For devices that raise
+	 * it: who does not is waited for in vain each time. Needs the group's events.
 	 */
 	bool last_wqe;
-	/** A message, or one that the device says went wrong; not for receives that are flushed. The op is held until given back. */
+	/**
+	 * A message, or one that the device says went wrong; not for receives that are flushed. The op is held until
+	 * given back.
+	 */
 	plx_op_cb_t cb;
 	void *arg;
 };
@@ -79,17 +83,19 @@ struct plx_recv_pool_stats {
 };
 
 /**
- * Make a pool, fill its SRQ, reserve its CQEs (the depth). NULL with rte_errno: EINVAL (logged) a field is missing, of another device
- * or too large; ENOSPC its CQEs do not fit; EAGAIN the dispatcher's pool has not as many ops; ENOMEM; EDEADLK on the control
- * thread; or what registering memory, plx_srq_create(), the first posts to the SRQ or plx_srq_arm() say. If then its SRQ
- * cannot be destroyed, or its buffers not deregistered (logged), its ops and buffers stay until plx_conn_group_destroy() can. Not on a polling lcore.
+ * Make a pool, fill its SRQ, reserve its CQEs (the depth). NULL with rte_errno: EINVAL (logged) a field is missing, of
+ * another device or too large; ENOSPC its CQEs do not fit; EAGAIN the dispatcher's pool has not as many ops; ENOMEM;
+ * EDEADLK on the control thread; or what registering memory, plx_srq_create(), the first posts to the SRQ or
+ * plx_srq_arm() say. If then its SRQ cannot be destroyed, or its buffers not deregistered (logged), its ops and buffers
+ * stay until plx_conn_group_destroy() can. Not on a polling lcore.
  */
 struct plx_recv_pool *plx_recv_pool_create(const struct plx_recv_pool_conf *conf);
 
 /**
- * Free the pool, what is posted too. -EBUSY: connections use it, or ops are held; the log says how many; -EDEADLK on the control
- * thread; or what plx_srq_destroy() says. Then it is as it was. Or what plx_region_destroy() says of its buffers: then it is there
- * without its SRQ, takes no connections (EIO) if it had one, and another call goes on. Not on a polling lcore, nor while one polls.
+ * Free the pool, what is posted too. -EBUSY: connections use it, or ops are held; the log says how many; -EDEADLK on
+ * the control thread; or what plx_srq_destroy() says. Then it is as it was. Or what plx_region_destroy() says of its
+ * buffers: then it is there without its SRQ, takes no connections (EIO) if it had one, and another call goes on. Not on
+ * a polling lcore, nor while one polls.
  */
 int plx_recv_pool_destroy(struct plx_recv_pool *pool);
 

@@ -17,8 +17,8 @@
  *                    '--- what a post does not take is a stack still
  *
  * The device refuses one: the group's next turn tries again. Some device may have it after all, and fill its buffer once
- * more while the application reads it. So that one goes to the bottom, where it serves again when there is no other, or when
- * the device has been through a whole queue since:
+ * more while the application reads it. So that one goes to the bottom, where it serves again when there is no other, or
+ * when the device has been through a whole queue since:
  *
  *      unposted: [ doubted | sound ... top ]
  */

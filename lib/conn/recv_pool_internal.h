@@ -130,8 +130,9 @@ bool recv_pool_refused(struct plx_recv_pool *pool, int code);
 void recv_pool_doubt(struct plx_recv_pool *pool);
 
 /**
- * Give @p op to a connection that has receives of its own, and room for it: its nb_held says so. 0, or why it did not take it.
- * The limit is 0 for everybody else, so that a receive of the application's is seen, and refused, in the slow path.
+ * Give @p op to a connection that has receives of its own, and room for it: its nb_held says so. 0, or why it did not
+ * take it. The limit is 0 for everybody else, so that a receive of the application's is seen, and refused, in the slow
+ * path.
  */
 static inline int
 recv_pool_conn_post(struct plx_op_shared_who *who, struct plx_op *op)

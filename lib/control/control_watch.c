@@ -62,8 +62,8 @@ control_watches_wake(struct control_watches *watches)
 }
 
 /**
- * Call @p watch's fn. A file of which there is nothing to read but an error or its end would be found by each poll from now on:
- * it is dropped, by a number that poll(2) passes over.
+ * Call @p watch's fn. A file of which there is nothing to read but an error or its end would be found by each poll from
+ * now on: it is dropped, by a number that poll(2) passes over.
  */
 static void
 watch_call(struct plx_control_watch *watch, short revents)

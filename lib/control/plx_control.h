@@ -145,7 +145,10 @@ bool plx_control_serves(const struct plx_control *ctl, unsigned int lcore);
  * From a plx_control_watch() that returned 0 until plx_control_unwatch() returns it belongs to the control room.
  */
 struct plx_control_watch {
-	/** Becomes -1 when the file has failed or is at its end, after a last call of fn; logged. Nothing is waited for then. */
+	/**
+	 * Becomes -1 when the file has failed or is at its end, after a last call of fn; logged. Nothing is waited for
+	 * then.
+	 */
 	int fd;
 	/**
 	 * @p watch's fd is readable: on the control thread, between requests. It reads, without blocking, until nothing is left.
@@ -158,8 +161,9 @@ struct plx_control_watch {
 };
 
 /**
- * Have the control thread call @p watch's fn whenever its fd is readable. Not on the control thread. 0, -EINVAL: no fn, or an fd
- * below 0; -ENOSPC: PLX_CONTROL_WATCHES files are watched; -EDEADLK: called on the control thread; or what eventfd(2) says.
+ * Have the control thread call @p watch's fn whenever its fd is readable. Not on the control thread. 0, -EINVAL: no fn,
+ * or an fd below 0; -ENOSPC: PLX_CONTROL_WATCHES files are watched; -EDEADLK: called on the control thread; or what
+ * eventfd(2) says.
  */
 int plx_control_watch(struct plx_control *ctl, struct plx_control_watch *watch);
 

@@ -263,10 +263,11 @@ struct plx_qp_path {
  * First active port, default GID, no remote rights, and what suits a LAN: rd_atomic 16, timeout 14 (67 ms), retry_cnt 6,
  * rnr_retry 7, min_rnr_timer 12 (0.64 ms), hop_limit 64.
  *
- * So a send waits for ever for a receive of a peer that answers (UCX has that default too): six tries would end the connection
- * of a peer that is kept from posting for 6 x 0.64 ms, which a preempted lcore is. It hides no peer that is dead: nothing
- * answers then, and retry_cnt ends it. It does hide one that lives and posts nothing: rnr_retry 6 makes that an error,
- * PLX_ST_RNR_RETRY_EXC_ERR; without, an op's deadline ends it, and `stalled_ns` of plx_conn_stats() shows it.
+ * So a send waits for ever for a receive of a peer that answers (UCX has that default too): six tries would end the
+ * connection of a peer that is kept from posting for 6 x 0.64 ms, which a preempted lcore is. It hides no peer that is
+ * dead: nothing answers then, and retry_cnt ends it. It does hide one that lives and posts nothing: rnr_retry 6 makes
+ * that an error, PLX_ST_RNR_RETRY_EXC_ERR; without, an op's deadline ends it, and `stalled_ns` of plx_conn_stats()
+ * shows it.
  */
 void plx_qp_path_default(struct plx_qp_path *path);
 

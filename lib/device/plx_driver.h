@@ -13,8 +13,8 @@
  * within the advertised limits, objects are of this device, counts of dependants are zero.
  *
  * A destroy slot frees the object and returns 0, or leaves it as it was and returns -errno; there is no third. Whether the
- * device is lost the driver knows, and nobody above it: there a destroy frees and returns 0, whatever the provider says, also
- * when nobody has read the device fatal event. A -errno is always tried again, with the same object.
+ * device is lost the driver knows, and nobody above it: there a destroy frees and returns 0, whatever the provider
+ * says, also when nobody has read the device fatal event. A -errno is always tried again, with the same object.
  *
  * A create slot returns its object, which begins with the public struct, or NULL with rte_errno set, and logs
  * the cause. It fills `fast` and the granted sizes; lib/device fills the rest (dev, pd, CQs, addr, ...).

@@ -38,8 +38,8 @@ struct plx_srq;
 
 /**
  * The data path of a driver. A slot that it leaves empty refuses: at run time with -ENOTSUP, since
- * plx_qp_create(), plx_cq_create() and plx_conn_attach() fill it once, so that no caller tests for NULL; with a constant table the compiler says so
- * (plx_fast_require_post()).
+ * plx_qp_create(), plx_cq_create() and plx_conn_attach() fill it once, so that no caller tests for NULL; with a
+ * constant table the compiler says so (plx_fast_require_post()).
  */
 struct plx_fast_ops {
 	/**

@@ -21,13 +21,13 @@
  *
  * A window opens memory to the peer of the QP that it was bound on, and to nobody else. To bind it again, invalidate it
  * first. A bind that fails takes its QP to ERR (PLX_ST_MW_BIND_ERR), and so does an invalidate of what is not bound; a
- * window whose bind failed or was flushed is good for being destroyed. Onto memory that the process itself may only read, kernels
- * allow no window: binds fail.
+ * window whose bind failed or was flushed is good for being destroyed. Onto memory that the process itself may only
+ * read, kernels allow no window: binds fail.
  *
- * When to destroy one: while no bind or invalidate of it is posted, before the QP that it was bound on, and before its region.
- * Bound or not makes no difference, it takes back what it lent. Of a connection: between drained_cb and plx_conn_close(), on the
- * control thread; the close destroys the QP, so that closed_cb is too late. Not for each transfer: it can be bound again, on
- * another QP too, as often as it is invalidated.
+ * When to destroy one: while no bind or invalidate of it is posted, before the QP that it was bound on, and before its
+ * region. Bound or not makes no difference, it takes back what it lent. Of a connection: between drained_cb and
+ * plx_conn_close(), on the control thread; the close destroys the QP, so that closed_cb is too late. Not for each
+ * transfer: it can be bound again, on another QP too, as often as it is invalidated.
  *
  * Threads: made and destroyed as any object of plx_device.h; bound by the owner of a QP.
  *
@@ -58,7 +58,8 @@ int plx_mw_destroy(struct plx_mw *mw);
 
 /**
  * Make @p wr the bind of @p len bytes at @p addr with @p rights (PLX_ACCESS_REMOTE_*) under the window's next rkey, which
- * mw->rkey has from now on: keep wr->rkey, to take back what this bind gives. Remote write and atomic need a region with local write. Keeps wr_id; flags are PLX_WR_SIGNALED.
+ * mw->rkey has from now on: keep wr->rkey, to take back what this bind gives. Remote write and atomic need a region
+ * with local write. Keeps wr_id; flags are PLX_WR_SIGNALED.
  * -EINVAL, nothing changed: no bytes, or rights that are none; -ERANGE: not inside the region; -EACCES: it lacks local write.
  */
 int plx_mw_bind_wr(struct plx_mw *mw, uint64_t addr, uint64_t len, uint32_t rights, struct plx_wr *wr);

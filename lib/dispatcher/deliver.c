@@ -36,8 +36,9 @@ early_prepend(struct plx_dispatcher *d, struct plx_op *op)
 }
 
 /**
- * The lane holds every op of the pool; but connections may have been given ops of others, and a close settles those too. What it
- * did not take, from ops[@p sent] on, and @p behind wait in front of all that is early: nothing goes home before them.
+ * The lane holds every op of the pool; but connections may have been given ops of others, and a close settles those
+ * too. What it did not take, from ops[@p sent] on, and @p behind wait in front of all that is early: nothing goes home
+ * before them.
  */
 static __attribute__((noinline)) void
 handoff_wait(struct plx_dispatcher *d, struct handoff *out, unsigned int sent, struct plx_op *behind)

@@ -18,8 +18,9 @@
  *                 ^ inbox of WCs                                        ^ lane of ids
  *                 | deliver() on another thread                         | abandon() on another thread
  *
- * The lane of ops holds every op of the dispatcher's pool. Ops of other pools, which connections take too, may find it full: then
- * they wait on the owner, in order, and so does all that is to go home behind them, until their home has made a turn.
+ * The lane of ops holds every op of the dispatcher's pool. Ops of other pools, which connections take too, may find it
+ * full: then they wait on the owner, in order, and so does all that is to go home behind them, until their home has
+ * made a turn.
  *
  * OWNED: one lcore, the owner, posts and delivers; its path has no locked instruction. Whoever else
  * calls deliver() leaves the completion in the owner's inbox, which plx_dispatcher_once() empties.
@@ -65,7 +66,10 @@ struct plx_dispatcher_conf {
 	struct plx_op_pool_conf pool; /**< its name is the dispatcher's */
 };
 
-/** One lcore on which ops complete. Who hands over reads the first line only, which stands still: each other has one writer. */
+/**
+ * One lcore on which ops complete. Who hands over reads the first line only, which stands still: each other has one
+ * writer.
+ */
 struct plx_home {
 	unsigned int lcore;
 	bool owns;		   /**< it is the owner, and empties the inbox too */
@@ -186,7 +190,8 @@ uint16_t plx_dispatcher_take_burst(struct plx_dispatcher *d, struct plx_op **ops
  * Give up on a posted op: its callback will not run, the node goes back to the pool when the CQE comes. The payload
  * buffers are the device's until then: plx_dispatcher_in_device() tells. A COMPLETED or PREPARED op is put at once.
  * The handle is dead after the call. From the op's home lcore; elsewhere it is forwarded there.
- * 0; -EAGAIN: forwarding lane full, nothing happened; -EINVAL: the op has no home lcore that could be told, or is of another dispatcher's pool.
+ * 0; -EAGAIN: forwarding lane full, nothing happened; -EINVAL: the op has no home lcore that could be told, or is of
+ * another dispatcher's pool.
  */
 int plx_op_abandon(struct plx_dispatcher *d, struct plx_op *op);
 
@@ -212,9 +217,9 @@ void plx_dispatcher_stats(const struct plx_dispatcher *d, struct plx_dispatcher_
 int plx_dispatcher_posting(struct plx_dispatcher *d, struct plx_op *op);
 
 /**
- * The post call returned: it took the op, or not, and then the op is PREPARED again, with a new id. If the op is complete by
- * now its callback runs in the next deliver or once; SHARED: here, so that a device that completes inside post and a callback
- * that posts again call each other without end.
+ * The post call returned: it took the op, or not, and then the op is PREPARED again, with a new id. If the op is
+ * complete by now its callback runs in the next deliver or once; SHARED: here, so that a device that completes inside
+ * post and a callback that posts again call each other without end.
  */
 void plx_dispatcher_posted(struct plx_dispatcher *d, struct plx_op *op, bool taken);
 

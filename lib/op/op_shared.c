@@ -14,8 +14,8 @@
 
 /**
  * @file
- * A number stands at its first place or, where that is taken, at the next that is not: a look-up goes on until it meets a place
- * that is free.
+ * A number stands at its first place or, where that is taken, at the next that is not: a look-up goes on until it meets
+ * a place that is free.
  *
  *      first place of:   x y
  *                        | |
@@ -127,7 +127,10 @@ crossed_before(const struct plx_op_shared *shared, uint32_t at)
 	return most;
 }
 
-/** Who stood at @p at, @p way from the first place, has left: of those places whichever nobody crosses any more are free. */
+/**
+ * Who stood at @p at, @p way from the first place, has left: of those places whichever nobody crosses any more are
+ * free.
+ */
 static void
 free_uncrossed(struct plx_op_shared *shared, uint32_t at, uint32_t way)
 {

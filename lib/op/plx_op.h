@@ -221,7 +221,10 @@ plx_op_priv(struct plx_op *op)
 	return op + 1;
 }
 
-/** Whether the op is PREPARED, and so the caller's to change: of one that is posted another lcore may be writing the state. */
+/**
+ * Whether the op is PREPARED, and so the caller's to change: of one that is posted another lcore may be writing the
+ * state.
+ */
 PLX_INLINE bool
 plx_op_is_prepared(const struct plx_op *op)
 {
@@ -325,7 +328,10 @@ plx_op_prep_recv(struct plx_op *op, void *addr, size_t len, uint32_t lkey, plx_o
 	plx_op_prep(op, PLX_OPCODE_RECV, addr, len, lkey, cb, arg);
 }
 
-/** The target of a prepared write or read, as raw numbers (plx_op_kinds.h has all kinds, and looks at an atomic's alignment); plx_prep.h has it checked against a plx_remote. */
+/**
+ * The target of a prepared write or read, as raw numbers (plx_op_kinds.h has all kinds, and looks at an atomic's
+ * alignment); plx_prep.h has it checked against a plx_remote.
+ */
 PLX_INLINE void
 plx_op_set_remote(struct plx_op *op, uint64_t remote_addr, uint32_t rkey)
 {
@@ -364,8 +370,8 @@ plx_op_add_flags(struct plx_op *op, uint8_t flags)
  * Let a prepared op be over at @p ns of CLOCK_MONOTONIC (plx_clock_monotonic_ns() + how long), wherever it is by then: if
  * its completion has not come it ends with PLX_ST_TIMED_OUT, in a turn of its owner's plx_conn_group_once(). The device may
  * have its buffers longer: plx_op_in_device(). A receive that timed out is posted still, and eats the next message: its
- * sender sees success, and nobody here does (`late` in the dispatcher's stats). For this use alone, plx_op_again() drops it.
- * 0: none.
+ * sender sees success, and nobody here does (`late` in the dispatcher's stats). For this use alone, plx_op_again()
+ * drops it. 0: none.
  */
 PLX_INLINE void
 plx_op_set_deadline(struct plx_op *op, uint64_t ns)

@@ -80,7 +80,8 @@ plx_op_prep_read(struct plx_op *op, void *addr, size_t len, uint32_t lkey, uint6
 }
 
 /**
- * Both atomics: @p len bytes at @p old, of which there must be 8 (EINVAL at submit) and which need no alignment, and the word at
+ * Both atomics: @p len bytes at @p old, of which there must be 8 (EINVAL at submit) and which need no alignment, and
+ * the word at
  * @p remote_addr, which does (EFAULT).
  */
 PLX_INLINE void
@@ -122,7 +123,10 @@ plx_op_prep_local_inv(struct plx_op *op, uint32_t rkey, plx_op_cb_t cb, void *ar
 		op->wr.rkey = rkey;
 }
 
-/** The 8 bytes that a COMPLETED atomic of one buffer brought, as the device left them: plx_conn_old_value() knows the order. */
+/**
+ * The 8 bytes that a COMPLETED atomic of one buffer brought, as the device left them: plx_conn_old_value() knows the
+ * order.
+ */
 PLX_INLINE uint64_t
 plx_op_raw_value(const struct plx_op *op)
 {

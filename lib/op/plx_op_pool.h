@@ -13,8 +13,8 @@
  * The mempool's ops are `ring_mt_rts`, because a preempted thread in a default one stalls every other. Objects
  * rest in per-lcore caches, up to 1.5 x the cache size each, where other lcores cannot get them; the pool
  * is made larger by that, so that `nb_ops` is what one lcore can really take. Lcores are counted when it is made: a
- * thread that rte_thread_register() makes one later has a cache too, whose 1.5 x cache_size ops nobody else can get, then or
- * when it has unregistered. Register first, or leave threads alien.
+ * thread that rte_thread_register() makes one later has a cache too, whose 1.5 x cache_size ops nobody else can get,
+ * then or when it has unregistered. Register first, or leave threads alien.
  *
  * A node that is in the pool is poisoned in ASan builds, but for the two words that tell a stale wr_id.
  *
@@ -160,9 +160,10 @@ plx_op_end(struct plx_op *op)
 }
 
 /**
- * Give back @p n ops of @p pool, PREPARED or COMPLETED, or FREE and not put yet; results are discarded, the handles dead. Returns how many were put: fewer
- * than @p n means that ops[returned] is posted, and stays so (plx_op_abandon() gives up on a posted op). One that the
- * device still has, TIMED_OUT or CANCELLED, is no longer the caller's either, and goes back when the device is done.
+ * Give back @p n ops of @p pool, PREPARED or COMPLETED, or FREE and not put yet; results are discarded, the handles
+ * dead. Returns how many were put: fewer than @p n means that ops[returned] is posted, and stays so (plx_op_abandon()
+ * gives up on a posted op). One that the device still has, TIMED_OUT or CANCELLED, is no longer the caller's either,
+ * and goes back when the device is done.
  */
 PLX_INLINE unsigned int
 plx_op_put_bulk(struct plx_op_pool *pool, struct plx_op **ops, unsigned int n)

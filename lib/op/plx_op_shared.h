@@ -12,8 +12,8 @@
  *
  * An op on an SRQ is nobody's until its completion names a QP. Its queue has the number of no QP, so the completion takes
  * the dispatcher's way for those that do not match, which is where it finds the sender; all other ops pay nothing for
- * that. A number is looked up among the QPs of this one SRQ, hence of one device. Who numbers QPs again at once is met where
- * they are made: no two that can have completions at the same time have the same number here.
+ * that. A number is looked up among the QPs of this one SRQ, hence of one device. Who numbers QPs again at once is met
+ * where they are made: no two that can have completions at the same time have the same number here.
  *
  * SRQs complete in any order, so there is no order in these books, and nothing can be overtaken.
  *
@@ -78,8 +78,8 @@ int plx_op_shared_join(struct plx_op_shared *shared, uint32_t qp_num, struct plx
 void plx_op_shared_leave(struct plx_op_shared *shared, uint32_t qp_num);
 
 /**
- * The completion of @p op, posted here, came from QP @p qp_num (of @p named). True: the op's queue and home are its sender's;
- * false: it was refused. Owner.
+ * The completion of @p op, posted here, came from QP @p qp_num (of @p named). True: the op's queue and home are its
+ * sender's; false: it was refused. Owner.
  */
 bool plx_op_shared_arrived(struct plx_op_shared *shared, struct plx_op *op, bool named, uint32_t qp_num);
 

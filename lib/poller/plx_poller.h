@@ -55,8 +55,8 @@ struct plx_poller_stats {
 	uint64_t completions;
 	uint64_t full_polls; /**< polls that gave as many as the CQ's budget allows: more were waiting, perhaps */
 	/**
-	 * Completions that one CQ gave in one turn, at most: its high water, as far as the budget lets a turn see it. At most
-	 * what is reserved in the CQ (plx_conn_cqes()), unless completions came while it was being emptied.
+	 * Completions that one CQ gave in one turn, at most: its high water, as far as the budget lets a turn see it.
+	 * At most what is reserved in the CQ (plx_conn_cqes()), unless completions came while it was being emptied.
 	 */
 	uint64_t most;
 	uint64_t cq_errors;  /**< polls that failed: the CQ is dead, and polled no more */
@@ -76,7 +76,10 @@ struct plx_poller *plx_poller_create(const struct plx_poller_conf *conf);
 /** -EBUSY while its loop runs, or completions of a CQ still wait for room in an inbox. NULL is fine. */
 int plx_poller_destroy(struct plx_poller *poller);
 
-/** Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST, -EINVAL: NULL, -ENOTSUP: no poll_cq in its table. */
+/**
+ * Poll @p cq and deliver to @p d. -ENOSPC: PLX_POLLER_MAX_CQS, -EEXIST, -EINVAL: NULL, -ENOTSUP: no poll_cq in its
+ * table.
+ */
 int plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_dispatcher *d);
 /**
  * Stop polling @p cq; safe in a callback. -ENOENT; -EAGAIN: completions polled from it wait for room in the
@@ -84,8 +87,9 @@ int plx_poller_add_cq(struct plx_poller *poller, struct plx_cq *cq, struct plx_d
  */
 int plx_poller_remove_cq(struct plx_poller *poller, struct plx_cq *cq);
 /**
- * Let @p cq give @p budget completions in a turn, whatever the others do: a CQ of many connections beside one of few. It lasts until
- * the CQ is removed. 0: the poller's own again. Safe in a callback; it counts from the next turn on. -ENOENT; -EINVAL: above 512.
+ * Let @p cq give @p budget completions in a turn, whatever the others do: a CQ of many connections beside one of few.
+ * It lasts until the CQ is removed. 0: the poller's own again. Safe in a callback; it counts from the next turn on.
+ * -ENOENT; -EINVAL: above 512.
  */
 int plx_poller_set_budget(struct plx_poller *poller, struct plx_cq *cq, uint16_t budget);
 /** Call @p hook(@p arg) once a turn. -ENOSPC, -EEXIST, -EINVAL: no hook. */
