@@ -165,11 +165,10 @@ what_the_device_never_flushes_is_settled_without_its_qp(void **state)
 	}
 }
 
+/** Of two sends the first one's completion is lost: its QP is destroyed for it. */
 static void
-overtaken_op_is_settled_before_the_drain_is_told(void **state)
+drain_with_one_overtaken(struct plx_conn *conn)
 {
-	struct plx_conn *conn = conn_make(OWNER);
-
 	rig_ops(&rig, PLX_OPCODE_SEND, ops, 2, &count);
 	assert_int_equal(plx_conn_submit_burst(conn, ops, 2, &err), 2);
 	fake_lose(conn->qp, false);
@@ -177,6 +176,14 @@ overtaken_op_is_settled_before_the_drain_is_told(void **state)
 	rig_turn(&rig);
 	assert_int_equal(plx_conn_drain(conn), 0);
 	turns_until_drained();
+}
+
+static void
+overtaken_op_is_settled_before_the_drain_is_told(void **state)
+{
+	struct plx_conn *conn = conn_make(OWNER);
+
+	drain_with_one_overtaken(conn);
 	assert_int_equal(calls_when_drained, 2);
 	assert_int_equal(count.by_status[PLX_ST_CONN_LOST], 1);
 	rig_close(&rig, conn);
@@ -189,13 +196,7 @@ event_of_what_is_gone_leaves_a_drained_connection_alone(void **state)
 	static const enum plx_event_type types[] = {PLX_EVENT_QP_FATAL, PLX_EVENT_LAST_WQE};
 	struct plx_conn *conn = conn_make(OWNER);
 
-	rig_ops(&rig, PLX_OPCODE_SEND, ops, 2, &count);
-	assert_int_equal(plx_conn_submit_burst(conn, ops, 2, &err), 2);
-	fake_lose(conn->qp, false);
-	fake_complete(conn->qp, false, 1, PLX_ST_SUCCESS);
-	rig_turn(&rig);
-	assert_int_equal(plx_conn_drain(conn), 0);
-	turns_until_drained();
+	drain_with_one_overtaken(conn);
 	assert_null(conn->qp);
 	for (unsigned int i = 0; i < NB_OF(types); i++)
 		assert_false(conn_group_hear(rig.group, &(struct plx_event){.type = types[i]}));
