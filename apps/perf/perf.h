@@ -132,6 +132,7 @@ struct perf_loop {
 
 	/* Cold. */
 	uint64_t lost;	 /**< ops settled with PLX_ST_CONN_LOST */
+	uint64_t silent; /**< of these, posted unsignaled: no completion of their own was lost, but that of the op behind */
 	uint64_t late;	 /**< ops that completed after they had been replaced */
 	uint64_t refused; /**< posts that a fault script made fail; issued again */
 	uint64_t errors; /**< ops that completed with any other error while the run was on */

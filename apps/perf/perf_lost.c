@@ -117,8 +117,10 @@ perf_op_failed(struct perf_end *end, struct plx_op *op)
 	struct perf_loop *loop = end->pair->loop;
 	struct perf_note *note = perf_note(op);
 
-	if (op->status == PLX_ST_CONN_LOST)
+	if (op->status == PLX_ST_CONN_LOST) {
 		loop->lost++;
+		loop->silent += plx_op_is_unsignaled(op);
+	}
 	if (!loop->closing || !is_ending(op->status)) {
 		loop->errors++;
 		perf_loop_fail(loop, "connection %u: %s ended with %s: %s", end->pair->index,

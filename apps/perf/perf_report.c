@@ -142,6 +142,7 @@ verdict(bool equal, bool adds_up)
 
 /**
  * Each completion that was dropped, or whose wr_id was garbled, is an op that was lost, and so is one that never had any.
+ * With it go the unsignaled ones in front of it when it was the last of its queue: they have no completion to count.
  * One that was held back until its connection was gone is both lost and stale: its op was settled as lost, and it was
  * stale when it came. Copies, and completions of posts that said no, are stale or duplicates.
  *
@@ -154,7 +155,7 @@ void
 perf_report_faults(const struct perf *perf, const struct perf_result *res)
 {
 	struct plx_fault_stats stats;
-	uint64_t refused = res->duplicated + res->stale, swallowed, copies, after;
+	uint64_t refused = res->duplicated + res->stale, lost = res->lost - perf->loop->silent, swallowed, copies, after;
 	bool adds_up;
 
 	if (perf->fault == NULL || plx_fault_stats(perf->fault, &stats) != 0)
@@ -163,16 +164,19 @@ perf_report_faults(const struct perf *perf, const struct perf_result *res)
 	swallowed = stats.dropped + stats.garbled + stats.swallowed;
 	copies = stats.duplicated + stats.replayed + stats.denied;
 	after = refused - RTE_MIN(refused, copies);
-	adds_up = res->lost + copies == stats.dropped + stats.swallowed + stats.waiting + refused + perf->stats.foreign +
+	adds_up = lost + copies == stats.dropped + stats.swallowed + stats.waiting + refused + perf->stats.foreign +
 			perf->stats.misrouted;
-	fprintf(stderr, "fault script: dropped %" PRIu64 ", garbled %" PRIu64 "; lost %" PRIu64 ": %s\n",
-		stats.dropped, stats.garbled, res->lost, verdict(swallowed == res->lost, adds_up));
+	fprintf(stderr, "fault script: dropped %" PRIu64 ", garbled %" PRIu64 "; lost %" PRIu64, stats.dropped, stats.garbled,
+		res->lost);
+	if (perf->loop->silent != 0)
+		fprintf(stderr, ", %" PRIu64 " of them unsignaled", perf->loop->silent);
+	fprintf(stderr, ": %s\n", verdict(swallowed == lost, adds_up));
 	fprintf(stderr, "fault script: duplicates %" PRIu64 "; duplicated + stale %" PRIu64 ": %s\n",
 		copies, refused, verdict(copies == refused, adds_up));
 	if (stats.failed_posts != 0)
 		fprintf(stderr, "fault script: %" PRIu64 " posts failed; %" PRIu64 " queued ops were issued again\n",
 			stats.failed_posts, perf->loop->refused);
-	if (after != 0 && swallowed + after == res->lost)
+	if (after != 0 && swallowed + after == lost)
 		fprintf(stderr,
 			"fault script: %" PRIu64 " completions were held back until their connections were "
 			"gone: in both, and all is accounted for\n",

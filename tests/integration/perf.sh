@@ -293,6 +293,10 @@ late_ops_are_not_lost_with_dropped_completions() {
 	ends_with 0
 	holds '.ops + .lost >= 8000 and .lost > 0 and .unsignaled > 0 and .errors == 0'
 	says '^fault script: dropped .*: equal$'
+	# the last completion of all: with it go the ops in front of it, which have none
+	run -- -n 16 -q 1 --late 8 -t write --fault 'drop cqe 1/1'
+	ends_with 0
+	says '^fault script: dropped .*, [1-9][0-9]* of them unsignaled: equal$'
 }
 
 bad_options_are_named() {
